@@ -1,0 +1,23 @@
+"""The two models of a pair compute the same function. Every pair implies this check."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from axioms.checks.views import PairView, divided
+from axioms.measure import Values
+from axioms.registry import Metric, axiom
+
+
+@axiom(
+    "forward_equivalence",
+    scope="pair",
+    methodless=True,
+    metrics={"gap": Metric("max_k |f_k - g_k| / max_k max(|f_k|, |g_k|) over the outputs k", rounding=True)},
+    expect={"gap.max": {"le": 1e-10}},
+)
+def forward_equivalence(pair: PairView) -> dict[str, Values]:
+    """The largest difference of the outputs, relative to the largest output."""
+    left, right = pair.left.outputs, pair.right.outputs
+    largest = np.maximum(np.abs(left), np.abs(right)).max(axis=1)
+    return {"gap": divided(np.abs(left - right).max(axis=1), largest)}

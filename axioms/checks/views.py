@@ -1,0 +1,63 @@
+"""What an axiom sees: the sides of a subject, and a method's relevance on each, as numpy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from axioms.measure import Values
+
+if TYPE_CHECKING:
+    from axioms.attribution import Attribution
+    from axioms.subjects.build import Side
+    from axioms.subjects.targets import Target
+
+
+@dataclass(frozen=True)
+class SideView:
+    """One side with the relevance of the method under test and of leave-one-out."""
+
+    side: Side
+    target: Target
+    attribution: Callable[[], Attribution]
+    reference: Callable[[], Attribution]
+    progress: Callable[[int, int], None]
+
+    @cached_property
+    def scores(self) -> Values:
+        """examples x features"""
+        return as_numpy(self.attribution().scores)
+
+    @cached_property
+    def loo(self) -> Values:
+        """Leave-one-out on the same side: examples x features."""
+        return as_numpy(self.reference().scores)
+
+    @property
+    def outputs(self) -> Values:
+        """examples x outputs of the plain forward pass."""
+        return as_numpy(self.side.outputs)
+
+
+@dataclass(frozen=True)
+class PairView:
+    """Both sides of a pair."""
+
+    left: SideView
+    right: SideView
+
+
+def as_numpy(tensor: Any) -> Values:
+    """A tensor of any device and dtype as float64."""
+    array: Values = tensor.detach().cpu().double().numpy()
+    return array
+
+
+def divided(numerator: Values, denominator: Values) -> Values:
+    """Quotient with 0 / 0 = 0; anything else over 0 stays infinite and so makes a check inconclusive."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((numerator == 0) & (denominator == 0), 0.0, numerator / denominator)

@@ -1,0 +1,85 @@
+"""The `axioms` command."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from axioms.errors import SpecError
+from axioms.registry import AXIOMS, DATA, METHODS, SUBJECTS, Registry
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Parse the command line and run one subcommand; the exit code is 2 where a spec is wrong."""
+    parser = argparse.ArgumentParser(
+        prog="axioms",
+        description="Check attribution methods for Transformers against axioms stated in YAML. "
+        "The checks themselves run with `pytest specs/`.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    check = commands.add_parser("check", help="validate specs without running them")
+    check.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="spec files or folders of them")
+    check.add_argument(
+        "--import", dest="modules", action="append", default=[], metavar="MODULE", help="import this first"
+    )
+    commands.add_parser("schema", help="print the JSON Schema of a spec, for editors")
+    commands.add_parser("list", help="print the methods, axioms, subjects and data sources that a spec can name")
+    options = parser.parse_args(arguments)
+    if options.command == "check":
+        return _check(options.paths, options.modules)
+    print(schema_text() if options.command == "schema" else _listing())
+    return 0
+
+
+def schema_text() -> str:
+    """The JSON Schema of a spec, as `axioms/spec/schema.json` holds it."""
+    from axioms.spec import Spec
+
+    schema = Spec.model_json_schema()
+    schema["properties"]["extends"] = {"type": "string", "description": "A spec that this one builds on."}
+    # A spec that extends another may leave out what that one says.
+    del schema["required"]
+    return json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, indent=1)
+
+
+def spec_files(paths: Sequence[Path]) -> list[Path]:
+    """The specs among files and folders; `_*.yaml` are bases for `extends`."""
+    files: list[Path] = []
+    for path in paths:
+        found = sorted([*path.rglob("*.yaml"), *path.rglob("*.yml")]) if path.is_dir() else [path]
+        files += [file for file in found if path == file or not file.name.startswith("_")]
+    return files
+
+
+def _check(paths: Sequence[Path], modules: Sequence[str]) -> int:
+    from axioms.spec import expand_file
+
+    sys.path.insert(0, str(Path.cwd()))
+    for module in modules:
+        importlib.import_module(module)
+    files = spec_files(paths)
+    if not files:
+        print(f"no specs in {', '.join(map(str, paths))}", file=sys.stderr)
+        return 2
+    checks, wrong = 0, 0
+    for file in files:
+        try:
+            checks += len(expand_file(file).checks)
+        except SpecError as error:
+            wrong += 1
+            print(error, file=sys.stderr)
+    print(f"{len(files) - wrong} of {len(files)} specs are valid; {checks} checks.")
+    return 2 if wrong else 0
+
+
+def _listing() -> str:
+    registries: list[Registry[object]] = [METHODS, AXIOMS, SUBJECTS, DATA]  # type: ignore[list-item]
+    lines = []
+    for registry in registries:
+        lines.append(f"{registry.what}s")
+        lines += [f"  {name:<26} {registry.get(name).summary}" for name in registry]  # type: ignore[attr-defined]
+    return "\n".join(lines)

@@ -1,0 +1,63 @@
+"""Errors that a user can act on: each is a sentence, none needs a traceback."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class AxiomsError(Exception):
+    """Base of every error that we raise on purpose."""
+
+
+class UnknownName(AxiomsError):
+    """A name that no registry knows."""
+
+
+class UncoveredOperation(AxiomsError):
+    """An operation that mixes variables and for which no rule exists."""
+
+
+class InputError(AxiomsError):
+    """Inputs, options or data that a method or a subject cannot take."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a spec, and where."""
+
+    file: Path
+    line: int
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        return f"{display_path(self.file)}:{self.line}: {place}{self.what}"
+
+
+class SpecError(AxiomsError):
+    """Everything that is wrong with one spec file, at once."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        # An alias repeats its target, and with it the target's problem: the reader needs it once.
+        self.problems = list(dict.fromkeys(problems))
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+def display_path(path: Path) -> str:
+    """The path as a reader would type it: relative to the working directory where that is shorter."""
+    try:
+        return path.resolve().relative_to(Path.cwd()).as_posix()
+    except ValueError:
+        return str(path)
+
+
+def did_you_mean(name: str, allowed: Iterable[str]) -> str:
+    """A suggestion where one is close, and what is allowed: " Did you mean 'attnlrp'? Known: ..."."""
+    names = sorted(allowed)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    suggestion = f" Did you mean {close[0]!r}?" if close else ""
+    return f"{suggestion} Known: {', '.join(names)}." if names else suggestion

@@ -1,0 +1,79 @@
+"""Numbers with intervals: per-example values to a mean, a maximum, a minimum or a median."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+RESAMPLES = 4000
+Values = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A measured number (or list), over how many examples, and the interval of a mean."""
+
+    value: float | list[Any]
+    n: int
+    interval: tuple[float, float] | None = None
+    worst: int | None = None
+    """The example that decided a maximum or minimum, or that lies lowest under a mean."""
+
+    @property
+    def finite(self) -> bool:
+        """Whether every number in it is a number."""
+        return bool(np.isfinite(np.asarray(self.value, dtype=np.float64)).all())
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Everything that one axiom measured for one method."""
+
+    values: Mapping[str, Values]
+    """By full name without the aggregate, for example `left.pearson`: n values; 0-d for scalars; any for vectors."""
+    kinds: Mapping[str, str]
+    confidence: float
+    seed: int
+
+    def quantity(self, name: str) -> Quantity:
+        """`left.pearson.mean`, or the name of a scalar or a vector."""
+        if name in self.values:
+            values = self.values[name]
+            if self.kinds[name] == "scalar":
+                return Quantity(float(values), 1)
+            return Quantity(values.tolist(), len(values))
+        metric, _, aggregate = name.rpartition(".")
+        return aggregated(self.values[metric], aggregate, confidence=self.confidence, seed=self.seed)
+
+
+def aggregated(values: Values, aggregate: str, *, confidence: float, seed: int) -> Quantity:
+    """The mean with its bootstrap interval; or the maximum, minimum or median without one."""
+    n = len(values)
+    if not np.isfinite(values).all():
+        return Quantity(math.nan, n, worst=int(np.flatnonzero(~np.isfinite(values))[0]))
+    if aggregate == "mean":
+        interval = bootstrap_interval(values, confidence=confidence, seed=seed)
+        return Quantity(float(values.mean()), n, interval, int(values.argmin()))
+    if aggregate == "max":
+        return Quantity(float(values.max()), n, worst=int(values.argmax()))
+    if aggregate == "min":
+        return Quantity(float(values.min()), n, worst=int(values.argmin()))
+    return Quantity(float(np.median(values)), n)
+
+
+def bootstrap_interval(values: Values, *, confidence: float, seed: int) -> tuple[float, float] | None:
+    """BCa bootstrap interval of the mean. None for one example; a point where all examples agree."""
+    from scipy.stats import bootstrap
+
+    if len(values) < 2:
+        return None
+    if np.ptp(values) <= 1e-15 * max(1.0, float(np.abs(values).max())):
+        return float(values.min()), float(values.max())
+    result = bootstrap(
+        (values,), np.mean, confidence_level=confidence, n_resamples=RESAMPLES, rng=np.random.default_rng(seed)
+    ).confidence_interval
+    return float(result.low), float(result.high)

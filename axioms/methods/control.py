@@ -1,0 +1,30 @@
+"""A method that knows nothing, for comparison."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from axioms.registry import method
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from axioms.subjects.inputs import Inputs
+    from axioms.subjects.model import Model
+    from axioms.subjects.targets import Target
+
+
+@method("random", passes=0)
+def random(model: Model, inputs: Inputs, target: Target, *, seed: int = 0) -> Tensor:
+    """Standard normal noise; each example's depends on the seed and its place in the data alone.
+
+    Drawn on the CPU whatever the device, so that the same seed gives the same numbers everywhere.
+    """
+    import torch
+
+    batch, length = inputs.features.shape[:2]
+    rows = []
+    for example in range(inputs.first, inputs.first + batch):
+        generator = torch.Generator().manual_seed(seed * 1_000_003 + example)
+        rows.append(torch.randn(length, generator=generator, dtype=torch.float64))
+    return torch.stack(rows).to(inputs.features)

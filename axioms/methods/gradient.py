@@ -1,0 +1,72 @@
+"""Methods that differentiate the model as it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from axioms.attribution import Decomposition
+from axioms.errors import InputError
+from axioms.registry import method
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from axioms.subjects.inputs import Inputs
+    from axioms.subjects.model import Model
+    from axioms.subjects.targets import Target
+
+
+def differentiate(model: Model, inputs: Inputs, target: Target) -> Tensor:
+    """The gradient of each example's target with respect to its own features."""
+    import torch
+
+    features = inputs.features.detach().requires_grad_()
+    (result,) = torch.autograd.grad(target(model(inputs.with_features(features))).sum(), features)
+    return result
+
+
+@method("gradient", passes=1)
+def gradient(model: Model, inputs: Inputs, target: Target) -> Tensor:
+    """The gradient itself (Simonyan et al. 2014)."""
+    return differentiate(model, inputs, target)
+
+
+@method("gradient_x_input", passes=1)
+def gradient_x_input(model: Model, inputs: Inputs, target: Target) -> Tensor:
+    """Gradient times input (Shrikumar et al. 2016)."""
+    return inputs.features * differentiate(model, inputs, target)
+
+
+@method("integrated_gradients", passes=None)
+def integrated_gradients(
+    model: Model,
+    inputs: Inputs,
+    target: Target,
+    *,
+    steps: int = 20,
+    baseline: float = 0.0,
+    nodes: Literal["gauss_legendre", "midpoint"] = "gauss_legendre",
+) -> Decomposition:
+    """(x - x') times the mean gradient on the straight path from x' to x (Sundararajan et al. 2017).
+
+    `steps` Gauss-Legendre nodes are exact for paths on which the gradient is a polynomial of degree 2 * steps - 1.
+    The scores decompose f(x) - f(x').
+    """
+    import numpy as np
+    import torch
+
+    if steps < 1:
+        raise InputError(f"integrated_gradients needs at least one step, not {steps}.")
+    if nodes == "gauss_legendre":
+        places, weights = np.polynomial.legendre.leggauss(steps)
+        places, weights = (places + 1) / 2, weights / 2
+    else:
+        places, weights = (np.arange(steps) + 0.5) / steps, np.full(steps, 1 / steps)
+    start = torch.full_like(inputs.features, baseline)
+    difference = inputs.features - start
+    mean = torch.zeros_like(difference)
+    for place, weight in zip(places.tolist(), weights.tolist(), strict=True):
+        mean += weight * differentiate(model, inputs.with_features(start + place * difference), target)
+    with torch.no_grad():
+        total = target(model(inputs)) - target(model(inputs.with_features(start)))
+    return Decomposition(difference * mean, total)

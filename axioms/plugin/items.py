@@ -1,0 +1,79 @@
+"""Running one item: the check, its record, and a short failure."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from axioms.errors import AxiomsError
+from axioms.plugin.options import overrides
+from axioms.plugin.progress import Progress
+
+if TYPE_CHECKING:
+    from axioms.run import Result, Runner
+    from axioms.spec import Check
+
+RECORD = pytest.StashKey[dict[str, Any]]()
+
+
+class CheckFailed(Exception):
+    """A check whose verdict is not the one that its spec claims."""
+
+
+@pytest.fixture(scope="session")
+def axioms_runner(request: pytest.FixtureRequest) -> Runner:
+    """One runner for the session, so that checks share subjects and attributions."""
+    from axioms.run import Runner
+
+    return Runner(overrides(request.config), Progress(request.config))
+
+
+def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> None:
+    """Run the check, keep its record with the item, and fail if it does not pass."""
+    from axioms.report.records import record
+
+    result = runner.run(check)
+    recorded = record(result, request.node.nodeid)
+    request.node.stash[RECORD] = recorded
+    for name, quantity in recorded["metrics"].items():
+        request.node.user_properties.append((name, quantity["value"]))
+    if not result.judgement.passed:
+        raise CheckFailed(failure_text(result, request.node.nodeid))
+
+
+def failure_text(result: Result, nodeid: str) -> str:
+    """The claim, the line, the bound and the number."""
+    from axioms.report.tables import show
+
+    check, judgement = result.check, result.judgement
+    rows = [("claim", check.claim)]
+    for finding in judgement.findings:
+        quantity = {"value": finding.quantity.value, "interval": finding.quantity.interval}
+        setting = f"n = {finding.quantity.n}, {result.run.dtype}, seed {result.run.seed}"
+        shown = show(quantity) if finding.quantity.finite else "not finite"
+        rows.append(("expected", f"{finding.metric} {finding.bound}    {finding.stated.place}"))
+        rows.append(("measured", f"{shown}, {setting}"))
+    rows.append(("verdict", f"{judgement.verdict}: {judgement.reason}"))
+    if check.violation is not None:
+        rows.append(("claimed", f"a violation    {check.place}"))
+    if result.worst:
+        rows.append(("worst", result.worst))
+    rows.append(("rerun", f'pytest "{nodeid}"'))
+    return "\n".join(f"  {name:<9} {value}" for name, value in rows)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Attach the record, which xdist carries to the controller, and replace our own tracebacks by their sentence."""
+    report = yield
+    if report.when == "call" and RECORD in item.stash:
+        report.axioms_record = item.stash[RECORD]  # type: ignore[attr-defined]
+    if call.excinfo is not None and item.get_closest_marker("axioms") is not None:
+        error = call.excinfo.value
+        if isinstance(error, CheckFailed | AxiomsError):
+            report.longrepr = str(error)
+    return report

@@ -1,0 +1,62 @@
+"""What a run leaves behind: results.json, summary.md, and the answer at the end of the terminal output."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from axioms.errors import display_path
+from axioms.report.results import Results
+from axioms.report.tables import aligned, matrix, measured
+
+SAVE_EVERY = 5.0
+STATUS = {0: "passed", 1: "failed", 2: "interrupted"}
+
+
+class Reporter:
+    """Gathers the records of all items, also those of xdist's workers. Lives on the controller only."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.results = Results(config.rootpath / config.getoption("--axioms-report"), config.rootpath)
+        self._saved = time.monotonic()
+
+    @property
+    def _anything(self) -> bool:
+        return bool(self.results.records)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what an item measured. Saved every few seconds, so that a run that is killed loses little."""
+        record: dict[str, Any] | None = getattr(report, "axioms_record", None)
+        if record is not None:
+            self.results.add(record)
+            if time.monotonic() - self._saved > SAVE_EVERY:
+                self.results.save("running")
+                self._saved = time.monotonic()
+        elif report.skipped and "axioms" in report.keywords and isinstance(report.longrepr, tuple):
+            self.results.skip(report.nodeid, report.longrepr[2].removeprefix("Skipped: "))
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Write the results, also after failures and interruptions."""
+        if self._anything:
+            self.results.save(STATUS.get(int(exitstatus), "failed"))
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """The matrix, the numbers beside the paper's, and where the report is."""
+        records = self.results.records
+        if not records:
+            return
+        terminalreporter.section("axioms")
+        header, rows = matrix(records)
+        lines = aligned(header, rows) if rows else []
+        if any("VIOLATED*" in row for row in rows):
+            lines.append("* violated, as its spec claims")
+        specs = dict.fromkeys(record["spec"] for record in records)
+        for spec in specs:
+            header, rows = measured([record for record in records if record["spec"] == spec])
+            if rows:
+                lines += ["", spec, *(f"  {line}" for line in aligned(header, rows))]
+        lines += ["", f"report: {display_path(self.results.folder / 'summary.md')}"]
+        for line in lines:
+            terminalreporter.write_line(line, red="FAILED" in line)

@@ -1,0 +1,1 @@
+"""The engine: rules belong to operations, not to model classes."""

@@ -1,0 +1,174 @@
+"""Names to things: methods, axioms, subjects, data sources. A spec needs the name and nothing else.
+
+Importing this module, and every module that registers something in it, must not import torch: specs are
+validated without it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, create_model
+
+from axioms.errors import UnknownName, did_you_mean
+
+Entry = TypeVar("Entry", bound="Registered")
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A function under a name; its keyword-only parameters are the options that a spec may set."""
+
+    name: str
+    function: Callable[..., Any]
+
+    @property
+    def summary(self) -> str:
+        """The first line of the docstring."""
+        return (inspect.getdoc(self.function) or "").split("\n", 1)[0]
+
+    def options_model(self) -> type[BaseModel]:
+        """A strict pydantic model of the options, made from the signature."""
+        fields: dict[str, Any] = {}
+        for parameter in inspect.signature(self.function).parameters.values():
+            if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+                continue
+            annotation: Any = parameter.annotation
+            if annotation is inspect.Parameter.empty:
+                annotation = Any
+            elif isinstance(annotation, str):  # `from __future__ import annotations` leaves the source text
+                annotation = eval(annotation, self.function.__globals__)
+            default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+            fields[parameter.name] = (annotation, default)
+        return create_model(self.name, __config__=ConfigDict(extra="forbid", strict=True), **fields)
+
+    def takes(self, option: str) -> bool:
+        """Whether the function has this keyword-only parameter."""
+        parameter = inspect.signature(self.function).parameters.get(option)
+        return parameter is not None and parameter.kind is inspect.Parameter.KEYWORD_ONLY
+
+
+@dataclass(frozen=True)
+class Method(Registered):
+    """A function from (model, inputs, target) to one relevance per feature."""
+
+    passes: float | None = 1.0
+    """Forward-and-backward passes it costs; None where that depends on the input's length."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number (or list) that an axiom measures."""
+
+    about: str
+    kind: str = "per_example"
+    """`per_example` (n values, aggregated), `scalar`, or `vector` (compared as a whole)."""
+    rounding: bool = False
+    """Zero in exact arithmetic, so that a bound on it cannot be tighter than the dtype's rounding."""
+
+
+@dataclass(frozen=True)
+class Axiom(Registered):
+    """A property with metrics. `scope` says whether it looks at a pair or at each side by itself."""
+
+    scope: str = "side"
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    expect: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The bounds that hold where a spec states none."""
+    methodless: bool = False
+    """Looks at the models only (forward equivalence): one check per spec, not one per method."""
+
+
+class Registry(Generic[Entry]):
+    """A mapping of names that answers an unknown one with a suggestion."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self._entries: dict[str, Entry] = {}
+
+    def add(self, entry: Entry) -> None:
+        """Register; a name that is taken by another function is an error, since silence would change results."""
+        known = self._entries.get(entry.name)
+        if known is not None and known.function.__qualname__ != entry.function.__qualname__:
+            raise ValueError(f"{self.what} {entry.name!r} is already registered by {known.function.__module__}")
+        self._entries[entry.name] = entry
+
+    def get(self, name: str) -> Entry:
+        """The entry, or `UnknownName` with a suggestion."""
+        if name not in self._entries:
+            raise UnknownName(f"unknown {self.what} {name!r}.{did_you_mean(name, self._entries)}")
+        return self._entries[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._entries))
+
+
+METHODS: Registry[Method] = Registry("method")
+AXIOMS: Registry[Axiom] = Registry("axiom")
+SUBJECTS: Registry[Registered] = Registry("subject")
+DATA: Registry[Registered] = Registry("data source")
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def method(name: str, *, passes: float | None = 1.0) -> Callable[[Function], Function]:
+    """Register an attribution method: `function(model, inputs, target, *, options) -> scores`.
+
+    `model(inputs)` gives the outputs, `target(outputs)` the number to explain per example, and
+    `inputs.features` is what to attribute to. The scores have the shape of the features, or batch x features.
+    """
+
+    def register(function: Function) -> Function:
+        METHODS.add(Method(name, function, passes=passes))
+        return function
+
+    return register
+
+
+def axiom(
+    name: str,
+    *,
+    metrics: Mapping[str, Metric | str],
+    scope: str = "side",
+    expect: Mapping[str, Mapping[str, Any]] | None = None,
+    methodless: bool = False,
+) -> Callable[[Function], Function]:
+    """Register an axiom: `function(side_or_pair, *, options) -> {metric: values}`.
+
+    `metrics` says what it measures; `expect` is the bound that applies where a spec states none.
+    """
+    if scope not in ("side", "pair"):
+        raise ValueError(f"scope must be 'side' or 'pair', not {scope!r}")
+    declared = {key: Metric(value) if isinstance(value, str) else value for key, value in metrics.items()}
+
+    def register(function: Function) -> Function:
+        AXIOMS.add(Axiom(name, function, scope, declared, expect or {}, methodless))
+        return function
+
+    return register
+
+
+def subject(name: str) -> Callable[[Function], Function]:
+    """Register a model builder: `function(*, options) -> torch.nn.Module`."""
+
+    def register(function: Function) -> Function:
+        SUBJECTS.add(Registered(name, function))
+        return function
+
+    return register
+
+
+def data(name: str) -> Callable[[Function], Function]:
+    """Register a data source: `function(*, options) -> axioms.subjects.Data`."""
+
+    def register(function: Function) -> Function:
+        DATA.add(Registered(name, function))
+        return function
+
+    return register

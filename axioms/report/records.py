@@ -1,0 +1,77 @@
+"""A result as plain values: what results.json holds for each check. Versioned, so that readers can rely on it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from axioms.judge import Finding
+from axioms.measure import Quantity
+
+if TYPE_CHECKING:
+    from axioms.run import Result
+
+SCHEMA_VERSION = 1
+
+
+def record(result: Result, nodeid: str) -> dict[str, Any]:
+    """One check as JSON values."""
+    check, judgement, measurement = result.check, result.judgement, result.measurement
+    violation = check.violation
+    asked = [placed.metric for placed in (*check.expect, *(violation or ()))]
+    names = list(dict.fromkeys([*asked, *check.record, *check.reported]))
+    return {
+        "id": nodeid,
+        "spec": nodeid.partition("::")[0],
+        "order": check.order,
+        "line": check.place.line,
+        "claim": check.claim,
+        "source": check.source,
+        "note": check.note,
+        "tier": check.tier,
+        "axiom": check.function if check.comparison is None else check.comparison.axiom,
+        "method": None if check.method is None else check.method.label,
+        "than": None if check.comparison is None else check.comparison.than.label,
+        "options": {} if check.method is None else dict(check.method.options),
+        "violation_claimed": violation is not None,
+        "verdict": str(judgement.verdict),
+        "passed": judgement.passed,
+        "reason": judgement.reason,
+        "bounds": [_bound(finding) for finding in judgement.findings],
+        "metrics": {name: _quantity(measurement.quantity(name)) for name in names},
+        "values": {
+            name: plain(values)
+            for name, values in measurement.values.items()
+            if measurement.kinds[name] == "per_example"
+        },
+        "reported": dict(check.reported),
+        "worst": result.worst,
+        "run": result.run.model_dump(),
+        "seconds": round(result.seconds, 3),
+    }
+
+
+def _bound(finding: Finding) -> dict[str, Any]:
+    return {
+        "metric": finding.metric,
+        "bound": str(finding.bound),
+        "place": str(finding.stated.place),
+        "verdict": str(finding.verdict),
+        **_quantity(finding.quantity),
+    }
+
+
+def _quantity(quantity: Quantity) -> dict[str, Any]:
+    interval = None if quantity.interval is None else list(quantity.interval)
+    return {"value": plain(quantity.value), "n": quantity.n, "interval": interval}
+
+
+def plain(value: Any) -> Any:
+    """Numbers and lists of them as JSON values; what is not finite becomes null."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return value if math.isfinite(value) else None

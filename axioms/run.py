@@ -1,0 +1,178 @@
+"""A check to its result: build the subject, attribute, measure, judge."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from axioms.attribution import Attribution, run_method
+from axioms.checks.views import PairView, SideView
+from axioms.judge import Finding, Judgement, Verdict, judge
+from axioms.measure import Measurement, Values
+from axioms.registry import AXIOMS, METHODS, Axiom
+from axioms.spec import Check, MethodRef, Run
+from axioms.spec.expand import FORWARD
+from axioms.spec.schema import AxiomRef
+from axioms.subjects.build import ONLY, BuiltSubject, build_subject
+
+Report = Callable[[str, int, int], None]
+"""Progress of long work: what, how many done, how many in all."""
+
+SUBJECTS_KEPT = 4
+LOO = MethodRef.model_validate("loo")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a check showed, with everything a report needs."""
+
+    check: Check
+    run: Run
+    judgement: Judgement
+    measurement: Measurement
+    seconds: float
+    worst: str = ""
+    """The example that speaks most against the bound."""
+
+
+@dataclass
+class _Case:
+    """A built subject and the attributions computed on it so far."""
+
+    subject: BuiltSubject
+    attributions: dict[tuple[str, str], Attribution] = field(default_factory=dict)
+
+
+class Runner:
+    """Runs checks; keeps recent subjects and their attributions, which many checks share."""
+
+    def __init__(self, overrides: Mapping[str, Any] | None = None, report: Report | None = None) -> None:
+        self._overrides = dict(overrides or {})
+        self._report = report or (lambda what, done, total: None)
+        self._cases: OrderedDict[str, _Case] = OrderedDict()
+
+    def run(self, check: Check) -> Result:
+        """The result of one check. Errors in a model or a method are raised, not judged."""
+        started = time.perf_counter()
+        run = check.run.model_copy(update=self._overrides)
+        case = self._case(check, run)
+        judgement: Judgement | None = None
+        if check.equivalence and check.function != FORWARD:
+            judgement = self._not_equivalent(check, case, run)
+        measurement = self._measure(check, case, run)
+        judgement = judgement or judge(check, measurement, run.dtype)
+        worst = _worst_example(judgement, measurement, case.subject)
+        return Result(check, run, judgement, measurement, time.perf_counter() - started, worst)
+
+    def _case(self, check: Check, run: Run) -> _Case:
+        key = json.dumps([check.subject.model_dump(), run.model_dump(), str(check.file.parent)], sort_keys=True)
+        if key not in self._cases:
+            self._cases[key] = _Case(build_subject(check.subject, run, check.file))
+        self._cases.move_to_end(key)
+        while len(self._cases) > SUBJECTS_KEPT:
+            self._cases.popitem(last=False)
+        return self._cases[key]
+
+    def _not_equivalent(self, check: Check, case: _Case, run: Run) -> Judgement | None:
+        """An inconclusive judgement where the models of a pair do not compute the same function."""
+        axiom = AXIOMS.get(FORWARD)
+        measured = _named(axiom, {"": axiom.function(self._pair(case, run, None))}, run)
+        reference = AxiomRef.model_validate(FORWARD)
+        forward = replace(check, axiom=reference, expect=check.equivalence, violation=None, record=(), comparison=None)
+        judged = judge(forward, measured, run.dtype)
+        if judged.passed:
+            return None
+        reason = f"the two models are not the same function: {judged.reason}"
+        return Judgement(Verdict.INCONCLUSIVE, False, reason, judged.findings)
+
+    def _measure(self, check: Check, case: _Case, run: Run) -> Measurement:
+        if check.comparison is None:
+            assert check.axiom is not None
+            return self._measure_axiom(check.axiom.name, check.axiom.options, case, run, check.method)
+        compared = check.comparison
+        better = self._measure_axiom(compared.axiom, {}, case, run, compared.better)
+        than = self._measure_axiom(compared.axiom, {}, case, run, compared.than)
+        differences = {
+            name: better.values[name] - than.values[name]
+            for name, kind in better.kinds.items()
+            if kind == "per_example"
+        }
+        return Measurement(differences, better.kinds, compared.confidence, run.seed)
+
+    def _measure_axiom(
+        self, name: str, options: Mapping[str, Any], case: _Case, run: Run, method: MethodRef | None
+    ) -> Measurement:
+        axiom = AXIOMS.get(name)
+        if axiom.scope == "pair":
+            return _named(axiom, {"": axiom.function(self._pair(case, run, method), **options)}, run)
+        sides = {side: self._side(case, run, method, side) for side in case.subject.sides}
+        measured = {side: axiom.function(view, **options) for side, view in sides.items()}
+        return _named(axiom, {"" if side == ONLY else f"{side}.": values for side, values in measured.items()}, run)
+
+    def _pair(self, case: _Case, run: Run, method: MethodRef | None) -> PairView:
+        return PairView(self._side(case, run, method, "left"), self._side(case, run, method, "right"))
+
+    def _side(self, case: _Case, run: Run, method: MethodRef | None, side: str) -> SideView:
+        return SideView(
+            case.subject.sides[side],
+            case.subject.target,
+            partial(self._attribution, case, run, method or LOO, side),
+            partial(self._attribution, case, run, LOO, side),
+            partial(self._report, method.label if method else "models"),
+        )
+
+    def _attribution(self, case: _Case, run: Run, method: MethodRef, side: str) -> Attribution:
+        entry = METHODS.get(method.name)
+        options = dict(method.options)
+        if entry.takes("seed"):
+            options.setdefault("seed", run.seed)
+        key = (side, json.dumps([method.name, options], sort_keys=True))
+        if key not in case.attributions:
+            one = case.subject.sides[side]
+            case.attributions[key] = run_method(
+                entry,
+                one.model,
+                one.inputs,
+                case.subject.target,
+                batch_size=one.batch_size,
+                options=options,
+                progress=partial(self._report, method.label),
+            )
+        return case.attributions[key]
+
+
+def _named(axiom: Axiom, measured: Mapping[str, Mapping[str, Values]], run: Run) -> Measurement:
+    """All metrics under their full names, and a clear error where an axiom does not measure what it declared."""
+    values, kinds = {}, {}
+    for prefix, metrics in measured.items():
+        if set(metrics) != set(axiom.metrics):
+            raise TypeError(f"axiom {axiom.name!r} declared {sorted(axiom.metrics)} and measured {sorted(metrics)}")
+        for name, value in metrics.items():
+            values[f"{prefix}{name}"] = value
+            kinds[f"{prefix}{name}"] = axiom.metrics[name].kind
+    return Measurement(values, kinds, run.confidence, run.seed)
+
+
+def _worst_example(judgement: Judgement, measurement: Measurement, subject: BuiltSubject) -> str:
+    for finding in judgement.findings:
+        index = _worst_index(finding, measurement)
+        if index is not None:
+            name = subject.data.name(index)
+            value = measurement.values[finding.metric.rpartition(".")[0]][index]
+            return f"#{index} {value:.4g}" + (f"  {name}" if name else "")
+    return ""
+
+
+def _worst_index(finding: Finding, measurement: Measurement) -> int | None:
+    """Where a mean must not be large, the largest value is the worst; elsewhere the quantity knows."""
+    metric, _, aggregate = finding.metric.rpartition(".")
+    if metric not in measurement.values:
+        return None
+    if aggregate == "mean" and finding.bound.comparator in ("lt", "le"):
+        return int(measurement.values[metric].argmax())
+    return finding.quantity.worst

@@ -1,0 +1,197 @@
+"""A spec to its checks: one (subject, method, axiom, bounds) each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from axioms.registry import AXIOMS, Axiom
+from axioms.source import Document, Path_, Place
+from axioms.spec.bounds import Bound
+from axioms.spec.schema import SIDES, AxiomRef, MethodRef, Run, Spec, Subject, Tier, split_metric
+from axioms.spec.validate import load_spec
+
+COMPARE = "compare"
+FORWARD = "forward_equivalence"
+
+
+@dataclass(frozen=True)
+class PlacedBound:
+    """A bound on a metric, and the line that states it."""
+
+    metric: str
+    bound: Bound
+    place: Place
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`better - than` on one metric, example by example."""
+
+    axiom: str
+    better: MethodRef
+    than: MethodRef
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Check:
+    """One pytest item."""
+
+    file: Path
+    """The spec that pytest collected; `place` may be in one that it extends."""
+    place: Place
+    id: str
+    """What pytest puts in brackets."""
+    order: int
+    """Position among the checks of its spec, in which reports list them."""
+    claim: str
+    source: str | None
+    note: str | None
+    tier: Tier
+    subject: Subject
+    run: Run
+    axiom: AxiomRef | None = None
+    """None in a comparison, whose metric names its axiom."""
+    method: MethodRef | None = None
+    expect: tuple[PlacedBound, ...] = ()
+    violation: tuple[PlacedBound, ...] | None = None
+    """Bounds of the claimed violation; None where no violation is claimed."""
+    record: tuple[str, ...] = ()
+    reported: Mapping[str, float] = field(default_factory=dict)
+    comparison: Comparison | None = None
+    equivalence: tuple[PlacedBound, ...] = ()
+    """How far apart the outputs of a pair may be; beyond that no other check of it means anything."""
+
+    @property
+    def function(self) -> str:
+        """What pytest puts before the brackets."""
+        return self.axiom.name if self.axiom is not None else COMPARE
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """A spec with its checks."""
+
+    file: Path
+    spec: Spec
+    checks: list[Check]
+
+
+def expand_file(file: Path) -> Expanded:
+    """Load a spec file and expand it."""
+    spec, document = load_spec(file)
+    checks = [*_checks(spec, document), *_compares(spec, document)]
+    if spec.subject.pair is not None:
+        # Every pair implies that its two models compute the same function.
+        stated = [check for check in checks if check.function == FORWARD]
+        forward = stated or [_implied_forward(spec, document)]
+        checks = [replace(check, equivalence=forward[0].expect) for check in checks]
+        checks = checks if stated else [*forward, *checks]
+    return Expanded(file, spec, _numbered(checks))
+
+
+def _base(spec: Spec, document: Document, path: Path_, name: str) -> Check:
+    return Check(
+        file=document.file,
+        place=document.place(path),
+        id=name,
+        order=0,
+        claim=spec.claim,
+        source=spec.source,
+        note=spec.note,
+        tier=spec.tier,
+        subject=spec.subject,
+        run=spec.run,
+    )
+
+
+def _implied_forward(spec: Spec, document: Document) -> Check:
+    path = ("subject", "pair")
+    bounds = AXIOMS.get(FORWARD).expect.items()
+    placed = tuple(PlacedBound(name, Bound.model_validate(bound), document.place(path)) for name, bound in bounds)
+    return replace(_base(spec, document, path, "pair"), axiom=AxiomRef.model_validate(FORWARD), expect=placed)
+
+
+def _checks(spec: Spec, document: Document) -> Iterator[Check]:
+    sides = SIDES if spec.subject.pair is not None else ()
+    for index, check in enumerate(spec.checks):
+        path: Path_ = ("checks", index)
+        axiom = AXIOMS.get(check.axiom.name)
+
+        def placed(
+            bounds: Mapping[str, Bound], at: Path_, axiom: Axiom = axiom, sides: tuple[str, ...] = sides
+        ) -> tuple[PlacedBound, ...]:
+            return tuple(
+                PlacedBound(full, bound, document.place((*at, metric)))
+                for metric, bound in bounds.items()
+                for full in on_sides(axiom, metric, sides)
+            )
+
+        defaults = {metric: Bound.model_validate(bound) for metric, bound in axiom.expect.items()}
+        judged = not check.record or bool(check.expect or check.violated_by)
+        expect = placed(check.expect or defaults, (*path, "expect")) if judged else ()
+        record = tuple(full for metric in check.record for full in on_sides(axiom, metric, sides))
+        base = replace(_base(spec, document, path, "pair"), axiom=check.axiom, expect=expect, record=record)
+        if axiom.methodless:
+            yield base
+            continue
+        for method in spec.methods:
+            if check.methods is not None and method.label not in check.methods:
+                continue
+            one = replace(base, id=method.label, method=method, reported=_reported(spec, method.label, axiom, sides))
+            if method.label in check.violated_by:
+                at = (*path, "violated_by", method.label)
+                one = replace(one, place=document.place(at), violation=placed(check.violated_by[method.label], at))
+            yield one
+
+
+def _compares(spec: Spec, document: Document) -> Iterator[Check]:
+    methods = {method.label: method for method in spec.methods}
+    sides = SIDES if spec.subject.pair is not None else ()
+    for index, compare in enumerate(spec.compare):
+        path: Path_ = ("compare", index)
+        axiom_name, _, metric = compare.metric.partition(".")
+        names = on_sides(AXIOMS.get(axiom_name), metric, sides)
+        place = document.place((*path, "by"))
+        comparison = Comparison(axiom_name, methods[compare.better], methods[compare.than], compare.confidence)
+        base = _base(spec, document, path, f"{compare.better}-over-{compare.than}")
+        bounds = tuple(PlacedBound(f"{name.removesuffix('.mean')}.mean", compare.by, place) for name in names)
+        yield replace(base, method=comparison.better, comparison=comparison, expect=bounds)
+
+
+def on_sides(axiom: Axiom, name: str, sides: tuple[str, ...]) -> list[str]:
+    """The full names of a metric: on a pair, one that names no side is meant for both."""
+    side, metric, aggregate = split_metric(axiom, name)
+    tail = metric if aggregate is None else f"{metric}.{aggregate}"
+    if axiom.scope == "pair" or not sides:
+        return [tail]
+    return [f"{each}.{tail}" for each in ((side,) if side else sides)]
+
+
+def _reported(spec: Spec, label: str, axiom: Axiom, sides: tuple[str, ...]) -> dict[str, float]:
+    """The paper's numbers for this method and axiom, by full metric name (the mean where none is named)."""
+    numbers: dict[str, float] = {}
+    for name, value in spec.reported.get(label, {}).items():
+        axiom_name, _, metric = name.partition(".")
+        if axiom_name != axiom.name:
+            continue
+        for full in on_sides(axiom, metric, sides):
+            _, bare, aggregate = split_metric(axiom, full)
+            per_example = axiom.metrics[bare].kind == "per_example"
+            numbers[f"{full}.mean" if per_example and aggregate is None else full] = value
+    return numbers
+
+
+def _numbered(checks: list[Check]) -> list[Check]:
+    """Give each check its position, and repeated ids a number: pytest needs each to be its own."""
+    seen: Counter[tuple[str, str]] = Counter()
+    numbered = []
+    for order, check in enumerate(checks):
+        key = (check.function, check.id)
+        seen[key] += 1
+        number = check.id if seen[key] == 1 else f"{check.id}-{seen[key]}"
+        numbered.append(replace(check, id=number, order=order))
+    return numbered

@@ -1,0 +1,150 @@
+"""A loaded document to a `Spec`, or all of its problems at once, each with its file and line."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from axioms.errors import Problem, SpecError, did_you_mean
+from axioms.registry import AXIOMS
+from axioms.source import Document, Path_
+from axioms.spec.load import load
+from axioms.spec.schema import Spec, split_metric
+
+
+def load_spec(file: Path) -> tuple[Spec, Document]:
+    """Read, extend and validate one spec file."""
+    document = load(file)
+    problems: list[Problem] = []
+    spec: Spec | None = None
+    try:
+        spec = Spec.model_validate(document.value, context={"file": file})
+    except ValidationError as error:
+        problems += _schema_problems(document, error)
+    else:
+        problems += _side_problems(spec, document)
+    problems += _reference_problems(document)
+    if problems or spec is None:
+        raise SpecError(sorted(problems, key=lambda each: (str(each.file), each.line)))
+    return spec, document
+
+
+def _schema_problems(document: Document, error: ValidationError) -> list[Problem]:
+    said: dict[Path_, list[str]] = {}
+    for each in error.errors():
+        path, missing = _path(document.value, each["loc"])
+        if each["type"] == "extra_forbidden":
+            what = f"unknown key.{did_you_mean(str(path[-1]), _fields_at(path[:-1]))}"
+        elif each["type"] == "missing":
+            what = f"{missing!r} is missing"
+        elif each["type"] in ("spec", "bound"):
+            what = each["msg"]
+        else:
+            what = f"{_lower_first(each['msg'])}; found {_short(each['input'])}"
+        said.setdefault(path, []).append(what)
+    return [document.problem(path, " or ".join(dict.fromkeys(whats)).rstrip(".") + ".") for path, whats in said.items()]
+
+
+def _path(value: Any, loc: tuple[int | str, ...]) -> tuple[Path_, str | None]:
+    """Pydantic's location without the names of union branches; and the key that is missing, if one is."""
+    path: list[str | int] = []
+    missing: str | None = None
+    for part in loc:
+        if (isinstance(value, dict) and part in value) or (
+            isinstance(value, list) and isinstance(part, int) and part < len(value)
+        ):
+            value = value[part]  # type: ignore[index]
+            path.append(part)
+        else:
+            missing = str(part)
+    return tuple(path), missing
+
+
+def _fields_at(path: Path_) -> list[str]:
+    """The keys that are allowed in the section at `path`."""
+    model: type[BaseModel] = Spec
+    for part in path:
+        field = model.model_fields.get(part) if isinstance(part, str) else None
+        if field is not None:
+            model = next(_models_in(field.annotation), model)
+    return list(model.model_fields)
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in typing.get_args(annotation):
+        yield from _models_in(argument)
+
+
+def _side_problems(spec: Spec, document: Document) -> Iterator[Problem]:
+    """Checks that speak of two sides where the subject has one."""
+    if spec.subject.pair is not None:
+        return
+    for index, check in enumerate(spec.checks):
+        axiom = AXIOMS.get(check.axiom.name)
+        if axiom.scope == "pair":
+            yield document.problem(("checks", index, "axiom"), f"{axiom.name!r} needs a subject with a `pair`.")
+        for metric in (*check.expect, *check.record):
+            if split_metric(axiom, metric)[0] is not None:
+                yield document.problem(("checks", index), f"{metric!r} names a side, and the subject has no `pair`.")
+
+
+def _reference_problems(document: Document) -> Iterator[Problem]:
+    """Labels that name no method of this spec. Works on raw values, so that other errors do not hide these."""
+    labels = _labels(document.value.get("methods"))
+    if labels is None:
+        return
+    for path, label in _mentions(document.value):
+        if label not in labels:
+            yield document.problem(path, f"{label!r} is not among this spec's methods.{did_you_mean(label, labels)}")
+    for index, label in enumerate(labels):
+        if label in labels[:index]:
+            what = f"{label!r} is listed twice; give one of them another label: {{{label}: {{as: other_name}}}}."
+            yield document.problem(("methods", index), what)
+
+
+def _labels(methods: Any) -> list[str] | None:
+    if not isinstance(methods, list):
+        return None
+    labels = []
+    for raw in methods:
+        if isinstance(raw, dict) and len(raw) == 1:
+            name, options = next(iter(raw.items()))
+            labels.append(options.get("as", name) if isinstance(options, dict) else name)
+        else:
+            labels.append(raw)
+    return [label for label in labels if isinstance(label, str)]
+
+
+def _mentions(value: dict[str, Any]) -> Iterator[tuple[Path_, str]]:
+    checks = value.get("checks")
+    for index, check in enumerate(checks if isinstance(checks, list) else []):
+        if not isinstance(check, dict):
+            continue
+        for key in ("methods", "violated_by"):
+            for place, label in enumerate(check.get(key) or ()):
+                path: Path_ = ("checks", index, key, place if key == "methods" else label)
+                if isinstance(label, str):
+                    yield path, label
+    compare = value.get("compare")
+    for index, each in enumerate(compare if isinstance(compare, list) else []):
+        for key in ("better", "than"):
+            if isinstance(each, dict) and isinstance(each.get(key), str):
+                yield ("compare", index, key), each[key]
+    reported = value.get("reported")
+    for label in reported if isinstance(reported, dict) else ():
+        yield ("reported", label), label
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,10 @@
+"""Models, pairs, data and targets. Importing this fills the registries and does not import torch."""
+
+from axioms.subjects import data as _data
+from axioms.subjects import small as _small
+from axioms.subjects.data import Data
+from axioms.subjects.inputs import Inputs, read_inputs
+from axioms.subjects.targets import Target, choose
+
+__all__ = ["Data", "Inputs", "Target", "choose", "read_inputs"]
+del _data, _small

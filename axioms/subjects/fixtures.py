@@ -1,0 +1,91 @@
+"""Subjects that specs name, described in YAML in a `fixtures/` folder beside (or above) the specs."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from axioms.errors import Problem, SpecError, did_you_mean
+from axioms.registry import DATA, SUBJECTS
+from axioms.source import Document, read
+
+FOLDER = "fixtures"
+
+
+class Descriptor(BaseModel):
+    """One fixture: what builds it, from which files, and where those come from."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    kind: Literal["model", "data"]
+    build: str = Field(description="Name of the registered subject or data source that builds it.")
+    options: dict[str, Any] = {}
+    weights: str | None = Field(None, description="A safetensors file, relative to the descriptor.")
+    files: dict[str, str] = Field({}, description="Data files by name, relative to the descriptor.")
+    source: str = Field(min_length=1)
+    licence: str = Field(min_length=1)
+    made_by: str | None = None
+    note: str | None = None
+    file: Path = Path()
+
+    @cached_property
+    def weights_file(self) -> Path | None:
+        """Absolute path of the weights."""
+        return None if self.weights is None else self.file.parent / self.weights
+
+    def build_options(self, overrides: dict[str, Any]) -> dict[str, Any]:
+        """The options for the builder: the descriptor's, the spec's on top, and the files' absolute paths."""
+        files = (
+            {"files": {name: str(self.file.parent / path) for name, path in self.files.items()}} if self.files else {}
+        )
+        return {**self.options, **overrides, **files}
+
+
+def find_descriptor(name: str, spec_file: Path) -> Descriptor | None:
+    """The nearest `fixtures/NAME.yaml`, looking beside the spec and then upwards."""
+    if not re.fullmatch(r"[\w.-]+", name):
+        return None
+    for folder in spec_file.resolve().parents:
+        file = folder / FOLDER / f"{name}.yaml"
+        if file.is_file():
+            return _read(file)
+    return None
+
+
+def _read(file: Path) -> Descriptor:
+    document = read(file)
+    problems: list[Problem] = []
+    try:
+        descriptor = Descriptor.model_validate({**document.value, "file": file})
+    except ValidationError as error:
+        for each in error.errors():
+            hint = (
+                did_you_mean(str(each["loc"][-1]), Descriptor.model_fields) if each["type"] == "extra_forbidden" else ""
+            )
+            problems.append(document.problem(tuple(each["loc"]), f"{each['msg']}.{hint}"))
+        raise SpecError(problems) from None
+    problems += _missing_files(document, descriptor)
+    registry = SUBJECTS if descriptor.kind == "model" else DATA
+    if descriptor.build not in registry:
+        what = f"unknown {registry.what} {descriptor.build!r}.{did_you_mean(descriptor.build, registry)}"
+        problems.append(document.problem(("build",), what))
+    if problems:
+        raise SpecError(problems)
+    return descriptor
+
+
+def _missing_files(document: Document, descriptor: Descriptor) -> list[Problem]:
+    named = {("files", name): path for name, path in descriptor.files.items()}
+    if descriptor.weights is not None:
+        named[("weights",)] = descriptor.weights  # type: ignore[index]
+    return [
+        document.problem(
+            place, f"there is no file {path!r} beside this fixture. Made by: {descriptor.made_by or 'unknown'}."
+        )
+        for place, path in named.items()
+        if not (descriptor.file.parent / path).is_file()
+    ]

@@ -1,0 +1,82 @@
+"""The torch modules behind the small subjects."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+
+class Expression(nn.Module):
+    """A scalar expression of the features: each is passed as one argument."""
+
+    def __init__(self, expression: Callable[..., Tensor]) -> None:
+        super().__init__()
+        self.expression = expression
+
+    def forward(self, features: Tensor) -> Tensor:
+        """The value for each example."""
+        return self.expression(*features.unbind(dim=1))
+
+
+def fixed_linear(weight: list[list[float]], bias: list[float] | None) -> nn.Linear:
+    """A linear layer with given numbers."""
+    layer = nn.Linear(len(weight[0]), len(weight), bias=bias is not None, dtype=torch.float64)
+    with torch.no_grad():
+        layer.weight.copy_(torch.tensor(weight))
+        if bias is not None:
+            layer.bias.copy_(torch.tensor(bias))
+    return layer
+
+
+class ScalarAttention(nn.Module):
+    """Z = Q K' / sqrt(d_k), A = softmax(Z), O = A V over scalar tokens (equation 2); the output is O's first row."""
+
+    def __init__(self, query: float, key: float, value: float) -> None:
+        super().__init__()
+        for name, number in {"query": query, "key": key, "value": value}.items():
+            self.register_buffer(name, torch.tensor([[number]], dtype=torch.float64))
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+
+    def forward(self, features: Tensor) -> Tensor:
+        """The first token's attention output for each example."""
+        tokens = features.unsqueeze(-1)
+        q, k, v = tokens @ self.query, tokens @ self.key, tokens @ self.value
+        logits = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        return (torch.softmax(logits, dim=-1) @ v)[:, 0, 0]
+
+
+class LinearAttention(nn.Module):
+    """Attention without softmax over pixels. `order` changes the grouping of the product and nothing else."""
+
+    def __init__(
+        self, *, order: str, position: bool, embed: bool, pool: str, length: int, width: int, classes: int
+    ) -> None:
+        super().__init__()
+        self.order = order
+        self.pool = pool
+        self.embed = nn.Linear(1, width) if embed else None
+        entry = width if embed else 1
+        self.position = nn.Parameter(0.02 * torch.randn(length, entry)) if position else None
+        self.query = nn.Linear(entry, width)
+        self.key = nn.Linear(entry, width)
+        self.value = nn.Linear(entry, width)
+        self.scale = 1 / length
+        self.out = nn.Linear(width if pool == "mean" else length * width, classes)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Class logits for each image, given as its pixels."""
+        tokens = features.unsqueeze(-1)
+        if self.embed is not None:
+            tokens = self.embed(tokens)
+        if self.position is not None:
+            tokens = tokens + self.position
+        q, k, v = self.query(tokens), self.key(tokens), self.value(tokens)
+        k = k.transpose(-2, -1) * self.scale
+        mixed = (q @ k) @ v if self.order == "left" else q @ (k @ v)
+        return self.out(mixed.mean(dim=1) if self.pool == "mean" else mixed.flatten(1))  # type: ignore[no-any-return]

@@ -1,0 +1,61 @@
+"""Models small enough to follow with a pencil, and the paper's linear attention."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from axioms.registry import subject
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+@subject("product-left")
+def product_left() -> nn.Module:
+    """(x1 * x2) * x3, Figure 1 of You et al. 2025."""
+    from axioms.subjects.modules import Expression
+
+    return Expression(lambda x1, x2, x3: (x1 * x2) * x3)
+
+
+@subject("product-right")
+def product_right() -> nn.Module:
+    """x1 * (x2 * x3), Figure 1 of You et al. 2025."""
+    from axioms.subjects.modules import Expression
+
+    return Expression(lambda x1, x2, x3: x1 * (x2 * x3))
+
+
+@subject("linear")
+def linear(*, weight: list[list[float]], bias: list[float] | None = None) -> nn.Module:
+    """y = W x + b with the numbers given in the spec."""
+    from axioms.subjects.modules import fixed_linear
+
+    return fixed_linear(weight, bias)
+
+
+@subject("softmax-attention")
+def softmax_attention(*, query: float = 1.0, key: float = 1.0, value: float = 1.0) -> nn.Module:
+    """One head over scalar tokens, read at the first token: equation (2) of You et al. 2025 with d_k = 1."""
+    from axioms.subjects.modules import ScalarAttention
+
+    return ScalarAttention(query, key, value)
+
+
+@subject("linear-attention")
+def linear_attention(
+    *,
+    order: Literal["left", "right"] = "left",
+    position: bool = True,
+    embed: bool = True,
+    pool: Literal["mean", "flatten"] = "mean",
+    length: int = 196,
+    width: int = 32,
+    classes: int = 10,
+) -> nn.Module:
+    """QKVLeftAssoc / QKVRightAssoc without softmax: (QK')V or Q(K'V), Table 1 of You et al. 2025."""
+    from axioms.subjects.modules import LinearAttention
+
+    return LinearAttention(
+        order=order, position=position, embed=embed, pool=pool, length=length, width=width, classes=classes
+    )
