@@ -67,16 +67,16 @@ def _judge_violation(check: Check, measurement: Measurement, dtype: str, expecte
     """A violation claim passes only while the violation is shown, and is of the size that is claimed."""
     verdict = _combined(expected)
     if verdict is Verdict.HOLDS:
-        return Judgement(verdict, False, "the axiom holds now: the claimed violation is no longer shown", expected)
+        return Judgement(verdict, False, "so the claimed violation is no longer shown", expected)
     if verdict is Verdict.INCONCLUSIVE:
         deciding = tuple(finding for finding in expected if finding.verdict is verdict)
         return Judgement(verdict, False, "; ".join(each.reason for each in deciding), deciding)
     claimed = tuple(_find(check, placed, measurement, dtype) for placed in check.violation or ())
     off = tuple(finding for finding in claimed if finding.verdict is not Verdict.HOLDS)
     if off:
-        return Judgement(verdict, False, "violated, but not as claimed: " + "; ".join(each.reason for each in off), off)
+        return Judgement(verdict, False, "but not as claimed: " + "; ".join(each.reason for each in off), off)
     shown = tuple(finding for finding in expected if finding.verdict is Verdict.VIOLATED)
-    return Judgement(verdict, True, "violated, as claimed", shown)
+    return Judgement(verdict, True, "as claimed", shown)
 
 
 def _find(check: Check, placed: PlacedBound, measurement: Measurement, dtype: str) -> Finding:

@@ -6,7 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import scipy.stats  # noqa: F401
+import torch  # noqa: F401
 from hypothesis import HealthCheck, settings
+
+# Imported here, because pytester drops what an inner run imports, and torch cannot be imported twice.
+import axioms.propagate.engine
+import axioms.run  # noqa: F401
 
 settings.register_profile("default", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", deadline=None, max_examples=1000, suppress_health_check=[HealthCheck.too_slow])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -87,16 +87,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             continue
         if check.tier not in allowed:
             item.add_marker(pytest.mark.skip(reason=f"{check.tier} tier: --axioms-tier {check.tier}"))
-        wanted = pattern is None or any(fnmatch.fnmatchcase(label, pattern) for label in _labels(check))
+        # A check that is about no method (forward equivalence) goes with every choice.
+        wanted = pattern is None or check.method is None or fnmatch.fnmatchcase(check.method.label, pattern)
         (kept if wanted else dropped).append(item)
     if dropped:
         config.hook.pytest_deselected(items=dropped)
         items[:] = kept
-
-
-def _labels(check: Check) -> Iterable[str]:
-    """The methods a check is about; one that is about none (forward equivalence) goes with every choice."""
-    return ["*"] if check.method is None else [check.method.label]
 
 
 def check_of(item: pytest.Item) -> Check | None:

@@ -44,24 +44,23 @@ def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> N
 
 
 def failure_text(result: Result, nodeid: str) -> str:
-    """The claim, the line, the bound and the number."""
+    """The verdict (which pytest repeats in its summary), the claim, the line, the bound and the number."""
     from axioms.report.tables import show
 
     check, judgement = result.check, result.judgement
-    rows = [("claim", check.claim)]
+    rows = [("verdict", f"{judgement.verdict}, {judgement.reason}"), ("claim", check.claim)]
     for finding in judgement.findings:
         quantity = {"value": finding.quantity.value, "interval": finding.quantity.interval}
         setting = f"n = {finding.quantity.n}, {result.run.dtype}, seed {result.run.seed}"
         shown = show(quantity) if finding.quantity.finite else "not finite"
         rows.append(("expected", f"{finding.metric} {finding.bound}    {finding.stated.place}"))
         rows.append(("measured", f"{shown}, {setting}"))
-    rows.append(("verdict", f"{judgement.verdict}: {judgement.reason}"))
     if check.violation is not None:
         rows.append(("claimed", f"a violation    {check.place}"))
     if result.worst:
         rows.append(("worst", result.worst))
     rows.append(("rerun", f'pytest "{nodeid}"'))
-    return "\n".join(f"  {name:<9} {value}" for name, value in rows)
+    return "\n".join(f"{name:<9} {value}" for name, value in rows)
 
 
 @pytest.hookimpl(wrapper=True)

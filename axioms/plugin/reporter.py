@@ -9,7 +9,7 @@ import pytest
 
 from axioms.errors import display_path
 from axioms.report.results import Results
-from axioms.report.tables import aligned, matrix, measured
+from axioms.report.tables import CLAIMED, FAILED, aligned, beside_paper, matrix
 
 SAVE_EVERY = 5.0
 STATUS = {0: "passed", 1: "failed", 2: "interrupted"}
@@ -50,13 +50,12 @@ class Reporter:
         terminalreporter.section("axioms")
         header, rows = matrix(records)
         lines = aligned(header, rows) if rows else []
-        if any("VIOLATED*" in row for row in rows):
+        if any(CLAIMED in row for row in rows):
             lines.append("* violated, as its spec claims")
-        specs = dict.fromkeys(record["spec"] for record in records)
-        for spec in specs:
-            header, rows = measured([record for record in records if record["spec"] == spec])
+        for spec in dict.fromkeys(record["spec"] for record in records):
+            header, rows = beside_paper([record for record in records if record["spec"] == spec])
             if rows:
                 lines += ["", spec, *(f"  {line}" for line in aligned(header, rows))]
         lines += ["", f"report: {display_path(self.results.folder / 'summary.md')}"]
         for line in lines:
-            terminalreporter.write_line(line, red="FAILED" in line)
+            terminalreporter.write_line(line, red=FAILED in line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from axioms.report.tables import cell, markdown, matrix, measured
+from axioms.report.tables import cell, label, markdown, matrix, numbers
 
 
 def summary_markdown(document: dict[str, Any]) -> str:
@@ -30,15 +30,17 @@ def summary_markdown(document: dict[str, Any]) -> str:
 
 
 def _section(spec: str, records: list[dict[str, Any]]) -> list[str]:
-    lines = [f"## {spec}", "", records[0]["claim"], ""]
-    if records[0]["note"]:
-        lines += [f"Note: {records[0]['note']}", ""]
+    first = records[0]
+    setting = f"{first['run']['dtype']}, seed {first['run']['seed']}"
+    lines = [f"## {spec}", "", first["claim"] + (f" ({first['source']})" if first["source"] else ""), ""]
+    lines += [f"Note: {first['note']}", ""] if first["note"] else []
     rows = []
     for record in records:
         decided = "; ".join(f"{bound['metric']} {bound['bound']}" for bound in record["bounds"]) or record["reason"]
-        subject = record["method"] or "the pair"
-        label = f"{subject} over {record['than']}" if record["than"] else subject
-        rows.append([str(record["line"]), record["axiom"], label, cell(record), decided])
+        rows.append([str(record["line"]), record["axiom"], label(record), cell(record), decided])
     lines += [*markdown(["line", "axiom", "method", "verdict", "decided by"], rows), ""]
-    header, numbers = measured(records)
-    return [*lines, *markdown(header, numbers), ""] if numbers else lines
+    for axiom in dict.fromkeys(record["axiom"] for record in records if record["metrics"]):
+        mine = [record for record in records if record["axiom"] == axiom]
+        n = max(quantity["n"] for record in mine for quantity in record["metrics"].values())
+        lines += [f"### {axiom} (n = {n}, {setting})", "", *markdown(*numbers(mine)), ""]
+    return lines

@@ -8,14 +8,19 @@ from typing import Any
 Record = dict[str, Any]
 Row = list[str]
 
-ORDER = {"FAILED": 0, "VIOLATED*": 1, "holds": 2, "recorded": 3}
+FAILED, CLAIMED, HOLDS = "FAILED", "VIOLATED*", "holds"
+MOST_TELLING = (FAILED, CLAIMED, HOLDS)
 
 
 def cell(record: Record) -> str:
-    """A verdict as a reader should see it: `VIOLATED*` is a violation that the spec claims."""
+    """A verdict as a reader should see it: `VIOLATED*` is a violation that the spec claims; a record is its number."""
     if not record["passed"]:
-        return "FAILED"
-    return {"violated": "VIOLATED*", "holds": "holds"}.get(record["verdict"], "recorded")
+        return FAILED
+    if record["verdict"] in ("violated", "holds"):
+        return CLAIMED if record["verdict"] == "violated" else HOLDS
+    first = next(iter(record["metrics"])).rpartition("left.")[2]
+    sides = [quantity for name, quantity in record["metrics"].items() if name in (first, f"left.{first}", f"right.{first}")]
+    return " / ".join(dict.fromkeys(f"{quantity['value']:.2f}" for quantity in sides))
 
 
 def matrix(records: Sequence[Record]) -> tuple[Row, list[Row]]:
@@ -27,24 +32,40 @@ def matrix(records: Sequence[Record]) -> tuple[Row, list[Row]]:
         row = [method]
         for axiom in axioms:
             cells = [cell(each) for each in single if each["axiom"] == axiom and each["method"] == method]
-            row.append(min(cells, key=ORDER.__getitem__) if cells else "-")
+            told = [verdict for verdict in MOST_TELLING if verdict in cells]
+            row.append(told[0] if told else cells[0] if cells else "-")
         rows.append(row)
     return ["", *axioms], rows
 
 
-def measured(records: Sequence[Record]) -> tuple[Row, list[Row]]:
-    """Header and rows of every number with a paper's beside it, and every recorded one."""
+def beside_paper(records: Sequence[Record]) -> tuple[Row, list[Row]]:
+    """Header and rows of every number that a paper printed, with ours beside it."""
+    rows = [
+        [record["method"], f"{record['axiom']}.{name}", show(record["metrics"][name]), str(record["metrics"][name]["n"]), f"{paper:.4f}"]
+        for record in records
+        for name, paper in record["reported"].items()
+    ]
+    return ["method", "metric", "ours (interval)", "n", "paper"], rows
+
+
+def numbers(records: Sequence[Record]) -> tuple[Row, list[Row]]:
+    """Header and rows of method x metric, for the records of one axiom; the paper's number follows ours."""
+    names = list(dict.fromkeys(name for record in records for name in record["metrics"]))
     rows = []
     for record in records:
-        for name, quantity in record["metrics"].items():
+        row = [label(record)]
+        for name in names:
+            text = show(record["metrics"][name]) if name in record["metrics"] else "-"
             paper = record["reported"].get(name)
-            if paper is None and record["verdict"] != "recorded":
-                continue
-            number = "-" if paper is None else f"{paper:.4f}"
-            rows.append(
-                [record["method"] or "", f"{record['axiom']}.{name}", show(quantity), str(quantity["n"]), number]
-            )
-    return ["method", "metric", "ours (interval)", "n", "paper"], rows
+            row.append(text if paper is None else f"{text}; paper {paper:.4f}")
+        rows.append(row)
+    return ["", *names], rows
+
+
+def label(record: Record) -> str:
+    """What a record is about."""
+    method = record["method"] or "the pair"
+    return f"{method} over {record['than']}" if record["than"] else method
 
 
 def show(quantity: dict[str, Any]) -> str:

@@ -37,8 +37,16 @@ def points(*, values: list[list[float]]) -> Data:
 
 
 @data("images")
-def images(*, files: dict[str, str], split: str = "test", n: int | None = None, start: int = 0) -> Data:
-    """8-bit images from a safetensors file (`images`: n x h x w, `labels`: n), flattened to pixels in [0, 1]."""
+def images(
+    *,
+    files: dict[str, str],
+    split: str = "test",
+    n: int | None = None,
+    start: int = 0,
+    mean: float = 0.0,
+    std: float = 1.0,
+) -> Data:
+    """8-bit images from a safetensors file (`images`: n x h x w, `labels`: n) as pixels, (value / 255 - mean) / std."""
     import torch
     from safetensors.torch import load_file
 
@@ -47,8 +55,8 @@ def images(*, files: dict[str, str], split: str = "test", n: int | None = None, 
     tensors = load_file(files[split])
     available = len(tensors["images"])
     stop = available if n is None else start + n
-    if stop > available or start >= stop:
-        raise InputError(f"asked for examples {start} to {stop} of {available}.")
+    if stop > available or not 0 <= start < stop:
+        raise InputError(f"asked for examples {start} to {stop}; this data has {available}.")
     pixels, labels = tensors["images"][start:stop], tensors["labels"][start:stop]
-    names = tuple(f"a {int(label)}" for label in labels)
-    return Data(pixels.flatten(1).to(torch.float64) / 255, labels.to(torch.int64), names)
+    features = (pixels.flatten(1).to(torch.float64) / 255 - mean) / std
+    return Data(features, labels.to(torch.int64), tuple(f"a {int(label)}" for label in labels))

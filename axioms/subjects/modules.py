@@ -66,7 +66,6 @@ class LinearAttention(nn.Module):
         self.query = nn.Linear(entry, width)
         self.key = nn.Linear(entry, width)
         self.value = nn.Linear(entry, width)
-        self.scale = 1 / length
         self.out = nn.Linear(width if pool == "mean" else length * width, classes)
 
     def forward(self, features: Tensor) -> Tensor:
@@ -77,6 +76,6 @@ class LinearAttention(nn.Module):
         if self.position is not None:
             tokens = tokens + self.position
         q, k, v = self.query(tokens), self.key(tokens), self.value(tokens)
-        k = k.transpose(-2, -1) * self.scale
+        k = k.transpose(-2, -1)
         mixed = (q @ k) @ v if self.order == "left" else q @ (k @ v)
         return self.out(mixed.mean(dim=1) if self.pool == "mean" else mixed.flatten(1))  # type: ignore[no-any-return]

@@ -1,0 +1,190 @@
+"""Every axiom both ways: a method that keeps it passes, a seeded fault in that method fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from axioms.checks.correlations import pearson, sign_flipped, spearman, sum_normalized
+from axioms.errors import InputError
+from axioms.registry import METHODS, Method
+from axioms.run import Result, Runner
+from axioms.spec import expand_file
+
+Write = Callable[..., Path]
+
+SPEC = """claim: c
+subject:
+  pair: {{left: product-left, right: product-right}}
+  data: {{points: [[2, 3, 4], [1, -2, 0.5], [3, 1, 1]]}}
+run: {{dtype: float64}}
+methods: [{method}]
+checks:
+  - axiom: {axiom}
+    expect: {expect}
+"""
+
+
+def run(write_spec: Write, method: str, axiom: str, expect: str) -> Result:
+    checks = expand_file(write_spec(SPEC.format(method=method, axiom=axiom, expect=expect))).checks
+    return Runner().run(next(check for check in checks if check.function == axiom.strip("{").split(":")[0]))
+
+
+@pytest.fixture
+def off_by_one_percent(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Seed a fault: one feature's score is one percent off, on the right side only where there are sides."""
+
+    def seed(name: str) -> None:
+        original = METHODS.get(name)
+
+        def faulty(model, inputs, target, **options):  # type: ignore[no-untyped-def]
+            returned = original.function(model, inputs, target, **options)
+            scores = returned.scores if hasattr(returned, "scores") else returned
+            code = getattr(model.module, "expression", None)
+            if code is None or code.__qualname__.startswith("product_right"):
+                scores[:, 0] *= 1.01
+            return returned
+
+        faulty.__qualname__ = original.function.__qualname__
+        monkeypatch.setitem(METHODS._entries, name, Method(name, faulty))
+
+    return seed
+
+
+@pytest.mark.parametrize(
+    ("method", "axiom", "expect"),
+    [
+        ("gradient_x_input", "implementation_invariance", "{relative_gap.max: {le: 1e-9}}"),
+        ("integrated_gradients", "conservation", "{relative_error.max: {le: 1e-9}}"),
+        ("loo", "relevance", "{scores: {equals: [[24, 24, 24], [-1, -1, -1], [3, 3, 3]]}}"),
+    ],
+)
+def test_kept_and_broken(
+    write_spec: Write, off_by_one_percent: Callable[[str], None], method: str, axiom: str, expect: str
+) -> None:
+    assert run(write_spec, method, axiom, expect).judgement.passed
+    off_by_one_percent(method)
+    assert not run(write_spec, method, axiom, expect).judgement.passed
+
+
+ATTENTION = """claim: c
+subject:
+  model: {softmax-attention: {query: 1.0, key: 2.0, value: 3.0}}
+  data: {points: [[1, -1, 2], [0.5, 0.25, -1], [1, 2, 3], [2, 1, -3]]}
+run: {dtype: float64}
+methods: [integrated_gradients, loo, gradient, random]
+checks:
+  - axiom: loo_correlation
+    expect: {pearson.min: {ge: 0.999999}}
+    methods: [loo]
+  - axiom: perturbation
+    expect: {delta.min: {gt: 0}}
+    methods: [loo]
+compare:
+  - {metric: loo_correlation.pearson, better: loo, than: random}
+"""
+
+
+def results(write_spec: Write, text: str) -> dict[str, Result]:
+    runner = Runner()
+    return {f"{check.function}[{check.id}]": runner.run(check) for check in expand_file(write_spec(text)).checks}
+
+
+def test_loo_correlation_perturbation_and_comparison(write_spec: Write) -> None:
+    assert all(result.judgement.passed for result in results(write_spec, ATTENTION).values())
+
+
+def test_a_reversed_method_fails_all_three(write_spec: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = METHODS.get("gradient").function
+
+    def reversed_loo(model, inputs, target):  # type: ignore[no-untyped-def]
+        return -METHODS.get("loo").function(model, inputs, target)
+
+    reversed_loo.__qualname__ = original.__qualname__
+    monkeypatch.setitem(METHODS._entries, "gradient", Method("gradient", reversed_loo))
+    text = ATTENTION.replace("methods: [loo]", "methods: [gradient]").replace("better: loo", "better: gradient")
+    found = results(write_spec, text)
+    assert found["loo_correlation[gradient]"].judgement.verdict == "violated"
+    assert not any(result.judgement.passed for result in found.values())
+
+
+def test_perturbation_curves_by_hand(write_spec: Write) -> None:
+    """f = 3 x1 - x2 at (1, 1): most relevant first leaves -1, then 0; least relevant first leaves 3, then 0."""
+    text = """claim: c
+subject: {model: {linear: {weight: [[3, -1]]}}, data: {points: [[1, 1]]}}
+run: {dtype: float64}
+methods: [loo]
+checks: [{axiom: perturbation, record: [morf.mean, lerf.mean, delta.mean, aopc.mean]}]
+"""
+    measurement = results(write_spec, text)["perturbation[loo]"].measurement
+    found = {name: measurement.quantity(f"{name}.mean").value for name in ("morf", "lerf", "delta", "aopc")}
+    assert found == {"morf": -0.5, "lerf": 1.5, "delta": 2.0, "aopc": 2.5}
+
+
+@pytest.mark.parametrize(("step", "points"), [(1, 3), (2, 2), (5, 1)])
+def test_the_last_step_of_a_curve_removes_the_rest(write_spec: Write, step: int, points: int) -> None:
+    from axioms.checks.perturbation import curve
+    from axioms.checks.views import SideView
+    from axioms.subjects.build import build_subject
+
+    check = expand_file(write_spec(ATTENTION)).checks[0]
+    built = build_subject(check.subject, check.run, check.file)
+    view = SideView(built.sides["model"], built.target, None, None, None)  # type: ignore[arg-type]
+    found = curve(view, torch.arange(3).expand(4, 3), step)
+    assert found.shape == (4, points)
+    np.testing.assert_allclose(found[:, -1], 0)
+
+
+def test_perturbation_needs_a_step(write_spec: Write) -> None:
+    with pytest.raises(InputError, match="step of at least 1"):
+        results(write_spec, ATTENTION.replace("axiom: perturbation", "axiom: {perturbation: {step: 0}}"))
+
+
+def test_a_pair_that_is_not_one_function_is_inconclusive(write_spec: Write) -> None:
+    text = SPEC.format(method="loo", axiom="implementation_invariance", expect="{relative_gap.max: {le: 1e9}}")
+    text = text.replace("right: product-right", "right: {linear: {weight: [[1, 1, 1]]}}")
+    found = results(write_spec, text)
+    assert found["forward_equivalence[pair]"].judgement.verdict == "violated"
+    judgement = found["implementation_invariance[loo]"].judgement
+    assert (judgement.verdict, judgement.passed) == ("inconclusive", False)
+    assert "not the same function" in judgement.reason
+
+
+def test_not_a_number_is_inconclusive(write_spec: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(model, inputs, target):  # type: ignore[no-untyped-def]
+        return inputs.features * float("nan")
+
+    monkeypatch.setitem(METHODS._entries, "gradient", Method("gradient", broken))
+    result = run(write_spec, "gradient", "implementation_invariance", "{relative_gap.max: {le: 1}}")
+    assert (result.judgement.verdict, result.judgement.passed) == ("inconclusive", False)
+    assert "not finite" in result.judgement.reason
+
+
+class TestCorrelations:
+    rng = np.random.default_rng(0)
+    left, right = rng.normal(size=(6, 9)), rng.normal(size=(6, 9))
+
+    def test_against_scipy(self) -> None:
+        from scipy import stats
+
+        for mine, theirs in ((pearson, stats.pearsonr), (spearman, stats.spearmanr)):
+            wanted = [theirs(a, b).statistic for a, b in zip(self.left, self.right, strict=True)]
+            np.testing.assert_allclose(mine(self.left, self.right), wanted)
+
+    @pytest.mark.parametrize("scale", [1e-200, 1e-30, 1e200])
+    def test_scale_does_not_matter(self, scale: float) -> None:
+        np.testing.assert_allclose(pearson(self.left * scale, self.right), pearson(self.left, self.right))
+
+    def test_a_constant_row_has_no_correlation(self) -> None:
+        assert np.isnan(pearson(np.ones((1, 3)), np.array([[1.0, 2.0, 3.0]]))).all()
+
+    def test_normalizing_to_sum_one_flips_exactly_the_signs_that_are_reported(self) -> None:
+        normalized = pearson(sum_normalized(self.left), sum_normalized(self.right))
+        flipped = sign_flipped(self.left, self.right).astype(bool)
+        assert flipped.any()
+        assert not flipped.all()
+        np.testing.assert_allclose(normalized, np.where(flipped, -1, 1) * pearson(self.left, self.right))

@@ -1,0 +1,107 @@
+"""The engine: same values, undone on exit, and never silent about what it does not cover."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+import axioms
+from axioms.errors import UncoveredOperation
+from axioms.registry import METHODS
+from axioms.subjects.modules import LinearAttention, ScalarAttention
+
+
+class Mixes(nn.Module):
+    """Calls an operation that no rule covers, two modules deep."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Sequential(nn.Linear(2, 2), Cosine())
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        result: torch.Tensor = self.inner(x)
+        return result
+
+
+class Cosine(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.cos(x)
+
+
+def attention(order: str = "left") -> LinearAttention:
+    torch.manual_seed(0)
+    model = LinearAttention(order=order, position=True, embed=True, pool="mean", length=5, width=4, classes=3)
+    return model.double()
+
+
+@pytest.mark.parametrize("method", ["attnlrp", "cp_lrp", "lrp_epsilon"])
+def test_the_forward_pass_keeps_its_values(method: str) -> None:
+    from axioms.propagate.composite import Composite, RuleRef
+    from axioms.propagate.engine import Propagation
+
+    model, x = attention(), torch.rand(3, 5, dtype=torch.float64)
+    model.requires_grad_(False)
+    plain = model(x)
+    rules = {
+        "linear": RuleRef("epsilon", {"epsilon": 0.1}),
+        "sum": RuleRef("epsilon", {"epsilon": 0.1}),
+        "product": RuleRef("uniform" if method != "cp_lrp" else "signal_take_all"),
+    }
+    with Propagation(Composite(rules), [""]):
+        changed = model(x.clone().requires_grad_())
+    assert torch.equal(plain, changed)
+
+
+def test_an_uncovered_operation_raises_and_names_its_module() -> None:
+    with pytest.raises(UncoveredOperation, match=r"'cos' in 'inner\.1'"):
+        axioms.attribute(Mixes(), torch.rand(1, 2), method="attnlrp")
+
+
+def test_everything_is_undone_also_after_an_exception() -> None:
+    model = Mixes()
+    model.train()
+    model.inner[0].eval()
+    model.inner[0].bias.requires_grad_(False)  # type: ignore[union-attr]
+    with pytest.raises(UncoveredOperation):
+        axioms.attribute(model, torch.rand(1, 2), method="attnlrp")
+    assert model.training
+    assert not model.inner[0].training
+    assert [parameter.requires_grad for parameter in model.parameters()] == [True, False]
+    assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
+    x = torch.rand(1, 2, requires_grad=True)
+    assert torch.cos(x).grad_fn is not None, "the mode must not outlive its use"
+
+
+@pytest.mark.parametrize("outer", ["attnlrp", "cp_lrp"])
+@pytest.mark.parametrize("method", sorted(set(METHODS) - {"random"}))
+def test_a_second_use_never_inherits_the_first_ones_rules(outer: str, method: str) -> None:
+    model, x = attention(), torch.rand(2, 5, dtype=torch.float64)
+    before = axioms.attribute(model, x, method=method).scores
+    axioms.attribute(model, x, method=outer)
+    assert torch.equal(before, axioms.attribute(model, x, method=method).scores)
+
+
+def test_a_variable_operand_is_one_that_depends_on_the_input() -> None:
+    """Parameters that require gradients are constants: with trainable weights nothing changes."""
+    model, x = attention(), torch.rand(2, 5, dtype=torch.float64)
+    trainable = axioms.attribute(model, x, method="attnlrp").scores
+    model.requires_grad_(False)
+    assert torch.equal(trainable, axioms.attribute(model, x, method="attnlrp").scores)
+
+
+def test_relevance_is_zero_where_every_path_is_stopped() -> None:
+    class Weights(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.softmax(x, dim=1)
+
+    scores = axioms.attribute(Weights(), torch.rand(2, 3), method="cp_lrp").scores
+    assert torch.equal(scores, torch.zeros(2, 3))
+
+
+def test_works_inside_no_grad() -> None:
+    model = ScalarAttention(1.0, 1.0, 1.0)
+    x = torch.rand(2, 3, dtype=torch.float64)
+    outside = axioms.attribute(model, x).scores
+    with torch.no_grad():
+        assert torch.equal(outside, axioms.attribute(model, x).scores)

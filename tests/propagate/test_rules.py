@@ -1,0 +1,144 @@
+"""Every rule against an independent plain re-implementation in float64 that carries relevance itself.
+
+The engine never sees relevance: it changes gradients. The oracles below know no gradients: they are equations (1) and
+(3) to (5) of You et al. 2025 with numpy loops and sums.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from axioms.propagate.composite import Composite, RuleRef
+from axioms.propagate.engine import Propagation
+from axioms.propagate.rules import RULES
+
+Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+numbers = st.floats(-3, 3, allow_subnormal=False).filter(lambda number: number == 0 or abs(number) > 1e-3)
+
+
+def matrix(rows: int, columns: int) -> st.SearchStrategy[Array]:
+    return arrays(np.float64, (rows, columns), elements=numbers)
+
+
+def engine(rules: dict[str, RuleRef], function: object, relevance: Array, *operands: Array) -> list[Array]:
+    """Relevance at the operands when `relevance` arrives at the function's output."""
+    leaves = [torch.tensor(operand, requires_grad=True) for operand in operands]
+    with Propagation(Composite(rules), [""]):
+        output = function(*leaves)  # type: ignore[operator]
+    # R = z * g, so that the gradient which stands for the relevance R is R / z.
+    safe = torch.where(output == 0, 1.0, output.detach())
+    gradient = torch.where(output == 0, 0.0, torch.tensor(relevance) / safe)
+    gradients = torch.autograd.grad(output, leaves, gradient, allow_unused=True)
+    return [
+        leaf.detach().numpy() * (np.zeros(leaf.shape) if found is None else found.numpy())
+        for leaf, found in zip(leaves, gradients, strict=True)
+    ]
+
+
+def sign(value: float) -> float:
+    return -1.0 if value < 0 else 1.0
+
+
+def linear_oracle(x: Array, weight: Array, bias: Array, relevance: Array, epsilon: float) -> Array:
+    """Equation (1), entry by entry."""
+    result = np.zeros_like(x)
+    for b in range(x.shape[0]):
+        for j in range(weight.shape[0]):
+            z = sum(x[b, k] * weight[j, k] for k in range(x.shape[1])) + bias[j]
+            if z == 0:
+                continue
+            for i in range(x.shape[1]):
+                result[b, i] += x[b, i] * weight[j, i] / (z + epsilon * sign(z)) * relevance[b, j]
+    return result
+
+
+def product_oracle(a: Array, v: Array, relevance: Array, epsilon: float) -> tuple[Array, Array]:
+    """Equations (3a) and (3b), entry by entry."""
+    output = a @ v
+    to_a, to_v = np.zeros_like(a), np.zeros_like(v)
+    for j in range(a.shape[0]):
+        for p in range(v.shape[1]):
+            if output[j, p] == 0:
+                continue
+            for i in range(a.shape[1]):
+                share = a[j, i] * v[i, p] / (2 * output[j, p] + epsilon * sign(output[j, p])) * relevance[j, p]
+                to_a[j, i] += share
+                to_v[i, p] += share
+    return to_a, to_v
+
+
+def softmax_oracle(logits: Array, relevance: Array) -> Array:
+    """Equation (5), entry by entry."""
+    weights = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    return logits * (relevance - weights * relevance.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1e-6, 0.3])
+@given(x=matrix(2, 3), weight=matrix(4, 3), bias=arrays(np.float64, 4, elements=numbers), relevance=matrix(2, 4))
+def test_epsilon(epsilon: float, x: Array, weight: Array, bias: Array, relevance: Array) -> None:
+    rules = {"linear": RuleRef("epsilon", {"epsilon": epsilon})}
+    w, b = torch.tensor(weight), torch.tensor(bias)
+    (found,) = engine(rules, lambda leaf: torch.nn.functional.linear(leaf, w, b), relevance, x)
+    wanted = linear_oracle(x, weight, bias, relevance, epsilon)
+    _close(found, wanted, x @ weight.T + bias)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1e-6, 0.3])
+@pytest.mark.parametrize("spelling", ["matmul", "operator", "einsum", "bmm"])
+@given(a=matrix(3, 2), v=matrix(2, 3), relevance=matrix(3, 3))
+def test_uniform(epsilon: float, spelling: str, a: Array, v: Array, relevance: Array) -> None:
+    spellings = {
+        "matmul": torch.matmul,
+        "operator": lambda left, right: left @ right,
+        "einsum": lambda left, right: torch.einsum("ij,jk->ik", left, right),
+        "bmm": lambda left, right: torch.bmm(left.unsqueeze(0), right.unsqueeze(0)).squeeze(0),
+    }
+    rules = {"product": RuleRef("uniform", {"epsilon": epsilon})}
+    found = engine(rules, spellings[spelling], relevance, a, v)
+    for mine, wanted in zip(found, product_oracle(a, v, relevance, epsilon), strict=True):
+        _close(mine, wanted, a @ v)
+
+
+@given(a=matrix(2, 3), b=matrix(2, 3), relevance=matrix(2, 3))
+def test_uniform_element_by_element(a: Array, b: Array, relevance: Array) -> None:
+    found = engine({"product": RuleRef("uniform")}, lambda left, right: left * right, relevance, a, b)
+    half = np.where(a * b == 0, 0.0, relevance / 2)
+    np.testing.assert_allclose(found[0], half, atol=1e-12)
+    np.testing.assert_allclose(found[1], half, atol=1e-12)
+
+
+@given(a=matrix(3, 2), v=matrix(2, 3), relevance=matrix(3, 3))
+def test_signal_take_all(a: Array, v: Array, relevance: Array) -> None:
+    to_a, to_v = engine({"product": RuleRef("signal_take_all")}, torch.matmul, relevance, a, v)
+    assert not to_a.any()
+    # D.4: the whole relevance goes to the signal, so twice what (3b) gives it.
+    _close(to_v, 2 * product_oracle(a, v, relevance, 0.0)[1], a @ v)
+
+
+@given(logits=matrix(2, 4), relevance=matrix(2, 4))
+def test_taylor(logits: Array, relevance: Array) -> None:
+    (found,) = engine({"softmax": RuleRef("taylor")}, lambda z: torch.softmax(z, dim=1), relevance, logits)
+    np.testing.assert_allclose(found, softmax_oracle(logits, relevance), atol=1e-9)
+
+
+def test_stop() -> None:
+    x = torch.tensor([[1.0, 2.0]], dtype=torch.float64, requires_grad=True)
+    with Propagation(Composite({"softmax": RuleRef("stop")}), [""]):
+        weights = torch.softmax(x, dim=1)
+    assert not weights.requires_grad
+    torch.testing.assert_close(weights, torch.softmax(x, dim=1).detach())
+
+
+def test_every_rule_has_an_oracle() -> None:
+    assert set(RULES) == {"epsilon", "uniform", "signal_take_all", "taylor", "stop"}
+
+
+def _close(found: Array, wanted: Array, output: Array) -> None:
+    """Equal up to rounding, which grows where an output is nearly zero: both sides divide by it."""
+    smallest = np.abs(output[output != 0]).min(initial=1.0)
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-11 / smallest)
