@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from axioms.errors import SpecError
 from axioms.registry import AXIOMS, DATA, METHODS, SUBJECTS, Registry
@@ -77,9 +78,9 @@ def _check(paths: Sequence[Path], modules: Sequence[str]) -> int:
 
 
 def _listing() -> str:
-    registries: list[Registry[object]] = [METHODS, AXIOMS, SUBJECTS, DATA]  # type: ignore[list-item]
+    registries: list[Registry[Any]] = [METHODS, AXIOMS, SUBJECTS, DATA]
     lines = []
     for registry in registries:
         lines.append(f"{registry.what}s")
-        lines += [f"  {name:<26} {registry.get(name).summary}" for name in registry]  # type: ignore[attr-defined]
+        lines += [f"  {name:<26} {registry.get(name).summary}" for name in registry]
     return "\n".join(lines)

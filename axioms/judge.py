@@ -101,7 +101,8 @@ def effective_bound(check: Check, placed: PlacedBound, dtype: str) -> Bound:
         return bound
     axiom = AXIOMS.get(check.axiom.name)
     metric = axiom.metrics[split_metric(axiom, placed.metric)[1]]
-    return bound.widened(floor) if metric.rounding or bound.equals is not None else bound
+    has_tolerance = bound.comparator in ("approx", "equals")
+    return bound.widened(floor) if metric.rounding or has_tolerance else bound
 
 
 def compare(bound: Bound, quantity: Quantity) -> tuple[Verdict, str]:

@@ -37,7 +37,13 @@ def test_points(bound: Bound, inside: list[float], outside: list[float]) -> None
 
 @pytest.mark.parametrize(
     ("interval", "verdict"),
-    [((0.6, 0.7), HOLDS), ((0.5, 0.7), HOLDS), ((0.4, 0.6), INCONCLUSIVE), ((0.4, 0.5), INCONCLUSIVE), ((0.3, 0.4), VIOLATED)],
+    [
+        ((0.6, 0.7), HOLDS),
+        ((0.5, 0.7), HOLDS),
+        ((0.4, 0.6), INCONCLUSIVE),
+        ((0.4, 0.5), INCONCLUSIVE),
+        ((0.3, 0.4), VIOLATED),
+    ],
 )
 def test_the_interval_of_a_mean_decides(interval: tuple[float, float], verdict: Verdict) -> None:
     found, reason = compare(Bound(ge=0.5), Quantity(sum(interval) / 2, 10, interval))

@@ -17,8 +17,18 @@ def mean(values: list[float], seed: int = 0) -> object:
 def test_aggregates() -> None:
     values = np.array([3.0, -1.0, 2.0, 8.0])
     quantities = {name: aggregated(values, name, confidence=0.95, seed=0) for name in ("mean", "max", "min", "median")}
-    assert {name: quantity.value for name, quantity in quantities.items()} == {"mean": 3, "max": 8, "min": -1, "median": 2.5}
-    assert {name: quantity.worst for name, quantity in quantities.items()} == {"mean": 1, "max": 3, "min": 1, "median": None}
+    assert {name: quantity.value for name, quantity in quantities.items()} == {
+        "mean": 3,
+        "max": 8,
+        "min": -1,
+        "median": 2.5,
+    }
+    assert {name: quantity.worst for name, quantity in quantities.items()} == {
+        "mean": 1,
+        "max": 3,
+        "min": 1,
+        "median": None,
+    }
     assert quantities["mean"].interval is not None
     assert quantities["max"].interval is None, "a bootstrap says nothing about a maximum"
 

@@ -79,7 +79,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Skip what lies above the tier; deselect methods that were not asked for."""
     allowed = TIERS[: TIERS.index(config.getoption("--axioms-tier")) + 1]
     pattern = config.getoption("--axioms-methods")
-    kept, dropped = [], []
+    kept: list[pytest.Item] = []
+    dropped: list[pytest.Item] = []
     for item in items:
         check = check_of(item)
         if check is None:
@@ -98,6 +99,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def check_of(item: pytest.Item) -> Check | None:
     """The check behind an item; None for an ordinary test."""
     if isinstance(item.parent, SpecFile) and isinstance(item, pytest.Function):
-        check: Check = item.callspec.params["check"]
+        check = item.callspec.params["check"]
+        assert isinstance(check, Check)
         return check
     return None

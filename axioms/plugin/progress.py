@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import pytest
 
@@ -20,7 +20,7 @@ class Progress:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._terminal = config.pluginmanager.get_plugin("terminalreporter")
+        self._terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
         self._silent = self._terminal is None or is_worker(config)
         self._started = self._shown = time.monotonic()
         self._what = ""
@@ -47,11 +47,5 @@ class Progress:
                 self._terminal.write_line(f"  {what} {done}/{total}")
 
     def _uncaptured(self) -> AbstractContextManager[None]:
-        capture = self._config.pluginmanager.get_plugin("capturemanager")
-        return nullcontext() if capture is None else _disabled(capture)
-
-
-@contextmanager
-def _disabled(capture: object) -> Iterator[None]:
-    with capture.global_and_fixture_disabled():  # type: ignore[attr-defined]
-        yield
+        capture: Any = self._config.pluginmanager.get_plugin("capturemanager")
+        return nullcontext() if capture is None else capture.global_and_fixture_disabled()

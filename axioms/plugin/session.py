@@ -12,7 +12,10 @@ from axioms.plugin.options import is_worker, overrides
 from axioms.plugin.reporter import Reporter
 from axioms.spec import TIERS
 
-MARKERS = {"axioms": "a check made from a YAML spec", **{tier: f"a check of the {tier} tier" for tier in TIERS}}
+MARKERS: dict[str, str] = {
+    "axioms": "a check made from a YAML spec",
+    **{str(tier): f"a check of the {tier} tier" for tier in TIERS},
+}
 
 
 def pytest_configure(config: pytest.Config) -> None:

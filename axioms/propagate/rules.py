@@ -41,7 +41,7 @@ class _ScaleGradient(torch.autograd.Function):
 
 def scale_gradient(value: Tensor, factor: Tensor | float) -> Tensor:
     """`value` with its gradient multiplied by `factor`."""
-    return _ScaleGradient.apply(value, factor)  # type: ignore[no-any-return, no-untyped-call]
+    return _ScaleGradient.apply(value, factor)
 
 
 def stabilized(value: Tensor, parts: int, epsilon: float) -> Tensor | float:

@@ -67,7 +67,7 @@ class Results:
 
 def environment() -> dict[str, Any]:
     """What the numbers were computed with."""
-    versions = {}
+    versions: dict[str, str | None] = {}
     for name in PACKAGES:
         try:
             versions[name] = importlib.metadata.version(name)

@@ -19,7 +19,9 @@ def cell(record: Record) -> str:
     if record["verdict"] in ("violated", "holds"):
         return CLAIMED if record["verdict"] == "violated" else HOLDS
     first = next(iter(record["metrics"])).rpartition("left.")[2]
-    sides = [quantity for name, quantity in record["metrics"].items() if name in (first, f"left.{first}", f"right.{first}")]
+    sides = [
+        quantity for name, quantity in record["metrics"].items() if name in (first, f"left.{first}", f"right.{first}")
+    ]
     return " / ".join(dict.fromkeys(f"{quantity['value']:.2f}" for quantity in sides))
 
 
@@ -41,7 +43,13 @@ def matrix(records: Sequence[Record]) -> tuple[Row, list[Row]]:
 def beside_paper(records: Sequence[Record]) -> tuple[Row, list[Row]]:
     """Header and rows of every number that a paper printed, with ours beside it."""
     rows = [
-        [record["method"], f"{record['axiom']}.{name}", show(record["metrics"][name]), str(record["metrics"][name]["n"]), f"{paper:.4f}"]
+        [
+            record["method"],
+            f"{record['axiom']}.{name}",
+            show(record["metrics"][name]),
+            str(record["metrics"][name]["n"]),
+            f"{paper:.4f}",
+        ]
         for record in records
         for name, paper in record["reported"].items()
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from axioms.errors import Problem, SpecError, display_path
-from axioms.source import Document, read
+from axioms.source import Document, Path_, read
 
 MERGED = ("run", "subject")
 """Sections that `extends` merges key by key; every other section of the extending file replaces the base's."""
@@ -40,7 +40,7 @@ def merge(base: Document, child: Document) -> Document:
     for key, value in child.value.items():
         if key in MERGED and isinstance(value, dict) and isinstance(base.value.get(key), dict):
             merged.value[key] = {**base.value[key], **value}
-            replaced = [(key, inner) for inner in value]
+            replaced: list[Path_] = [(key, inner) for inner in value]
         else:
             merged.value[key] = value
             replaced = [(key,)]

@@ -34,8 +34,9 @@ def fixed_linear(weight: list[list[float]], bias: list[float] | None) -> nn.Line
 class ScalarAttention(nn.Module):
     """Z = Q K' / sqrt(d_k), A = softmax(Z), O = A V over scalar tokens (equation 2); the output is O's first row."""
 
-    def __init__(self, query: float, key: float, value: float) -> None:
+    def __init__(self, query: float, key: float, value: float, transposed: bool = False) -> None:
         super().__init__()
+        self.transposed = transposed
         for name, number in {"query": query, "key": key, "value": value}.items():
             self.register_buffer(name, torch.tensor([[number]], dtype=torch.float64))
 
@@ -48,7 +49,9 @@ class ScalarAttention(nn.Module):
         tokens = features.unsqueeze(-1)
         q, k, v = tokens @ self.query, tokens @ self.key, tokens @ self.value
         logits = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-        return (torch.softmax(logits, dim=-1) @ v)[:, 0, 0]
+        weights = torch.softmax(logits, dim=-1)
+        mixed = v.transpose(-2, -1) @ weights.transpose(-2, -1) if self.transposed else weights @ v
+        return mixed[:, 0, 0]
 
 
 class LinearAttention(nn.Module):
@@ -78,4 +81,4 @@ class LinearAttention(nn.Module):
         q, k, v = self.query(tokens), self.key(tokens), self.value(tokens)
         k = k.transpose(-2, -1)
         mixed = (q @ k) @ v if self.order == "left" else q @ (k @ v)
-        return self.out(mixed.mean(dim=1) if self.pool == "mean" else mixed.flatten(1))  # type: ignore[no-any-return]
+        return self.out(mixed.mean(dim=1) if self.pool == "mean" else mixed.flatten(1))

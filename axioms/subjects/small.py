@@ -35,11 +35,16 @@ def linear(*, weight: list[list[float]], bias: list[float] | None = None) -> nn.
 
 
 @subject("softmax-attention")
-def softmax_attention(*, query: float = 1.0, key: float = 1.0, value: float = 1.0) -> nn.Module:
-    """One head over scalar tokens, read at the first token: equation (2) of You et al. 2025 with d_k = 1."""
+def softmax_attention(
+    *, query: float = 1.0, key: float = 1.0, value: float = 1.0, transposed: bool = False
+) -> nn.Module:
+    """One head over scalar tokens, read at the first token: equation (2) of You et al. 2025 with d_k = 1.
+
+    `transposed` writes O = A V as O' = V' A'.
+    """
     from axioms.subjects.modules import ScalarAttention
 
-    return ScalarAttention(query, key, value)
+    return ScalarAttention(query, key, value, transposed)
 
 
 @subject("linear-attention")

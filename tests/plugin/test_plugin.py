@@ -298,7 +298,9 @@ def test_an_error_of_a_users_method_keeps_its_traceback_and_ours_does_not(
     (folder / "mine.yaml").write_text(good_spec.replace("[loo, attnlrp]", "[raises, wrong_shape]"))
     result = pytester.runpytest_subprocess("specs", "--axioms-import", "broken")
     result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["*broken.py:5: ZeroDivisionError", "method 'wrong_shape' returned scores of shape (2, 1)*"])
+    result.stdout.fnmatch_lines(
+        ["*broken.py:5: ZeroDivisionError", "method 'wrong_shape' returned scores of shape (2, 1)*"]
+    )
 
 
 @pytest.mark.parametrize(("points", "what"), [("[[1, .nan]]", "NaN or infinity"), ("[[1, 2], [3]]", "the same length")])

@@ -62,7 +62,7 @@ def test_everything_is_undone_also_after_an_exception() -> None:
     model = Mixes()
     model.train()
     model.inner[0].eval()
-    model.inner[0].bias.requires_grad_(False)  # type: ignore[union-attr]
+    model.inner[0].bias.requires_grad_(False)
     with pytest.raises(UncoveredOperation):
         axioms.attribute(model, torch.rand(1, 2), method="attnlrp")
     assert model.training

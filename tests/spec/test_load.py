@@ -25,7 +25,9 @@ def test_extends_merges_run_and_subject_and_replaces_the_rest(tmp_path: Path) ->
 def test_a_circle_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("claim: x\nextends: b.yaml\n")
     (tmp_path / "b.yaml").write_text("extends: a.yaml\n")
-    with pytest.raises(SpecError, match=r"b\.yaml:1: extends: goes round in a circle: .*a\.yaml -> .*b\.yaml -> .*a\.yaml"):
+    with pytest.raises(
+        SpecError, match=r"b\.yaml:1: extends: goes round in a circle: .*a\.yaml -> .*b\.yaml -> .*a\.yaml"
+    ):
         load(tmp_path / "a.yaml")
 
 

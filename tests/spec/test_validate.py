@@ -55,7 +55,10 @@ def test_one_mistake(write_spec: Write, good_spec: str, old: str, new: str, line
 @pytest.mark.parametrize(
     ("check", "what"),
     [
-        ("expect: {relative_error.max: {gte: 1}}", "'gte' is not a bound; use lt, le, gt, ge, approx, between or equals"),
+        (
+            "expect: {relative_error.max: {gte: 1}}",
+            "'gte' is not a bound; use lt, le, gt, ge, approx, between or equals",
+        ),
         ("expect: {relative_error.max: {ge: 1, le: 2}}", "give exactly one of"),
         ("expect: {relative_error.max: {approx: 1}}", "`approx` needs its tolerance"),
         ("expect: {relative_error.max: {ge: 1, abs: 1}}", "`abs` is a tolerance"),
@@ -106,5 +109,7 @@ def test_an_axiom_of_pairs_needs_a_pair(write_spec: Write, good_spec: str) -> No
 
 
 def test_model_and_pair_together(write_spec: Write, good_spec: str) -> None:
-    said = problems(write_spec(good_spec.replace("subject:\n", "subject:\n  pair: {left: product-left, right: product-right}\n")))
+    said = problems(
+        write_spec(good_spec.replace("subject:\n", "subject:\n  pair: {left: product-left, right: product-right}\n"))
+    )
     assert "give either `model` or `pair`" in said

@@ -1,0 +1,138 @@
+"""Every subject, method and check takes the device from the run.
+
+Without an accelerator the `meta` device stands in: it has shapes and no numbers, and a tensor allocated on the CPU by
+mistake is told from one that is where it should be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from axioms.attribution import run_method
+from axioms.registry import AXIOMS, METHODS
+from axioms.run import Runner
+from axioms.spec import Check, MethodRef, expand_file
+from axioms.spec.expand import FORWARD
+from axioms.subjects.build import BuiltSubject, build_subject, placement
+from axioms.subjects.model import Model
+
+SPECS = sorted(path.name for path in (Path(__file__).parent.parent / "specs").glob("[!_]*.yaml"))
+
+
+class OnlyMeta(TorchDispatchMode):
+    """Raises where an operation yields a tensor that is not on the meta device."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for leaf in tree_leaves(result):
+            if isinstance(leaf, Tensor) and leaf.device.type != "meta":
+                raise AssertionError(f"{func} gave a tensor on {leaf.device}")
+        return result
+
+
+def first_check(root: Path, spec: str) -> Check:
+    return expand_file(root / "specs" / spec).checks[0]
+
+
+def on_meta(root: Path, spec: str) -> BuiltSubject:
+    check = first_check(root, spec)
+    return build_subject(check.subject, check.run.model_copy(update={"device": "meta"}), check.file)
+
+
+def test_the_guard_itself_catches_a_tensor_on_the_wrong_device() -> None:
+    with OnlyMeta(), pytest.raises(AssertionError, match="gave a tensor on cpu"):
+        torch.zeros(2)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_subjects_are_built_on_the_device(root: Path, spec: str) -> None:
+    subject = on_meta(root, spec)
+    assert subject.target.index.device.type == "meta"
+    for side in subject.sides.values():
+        assert side.inputs.features.device.type == "meta"
+        assert {tensor.device.type for tensor in side.model.module.state_dict().values()} <= {"meta"}
+
+
+@pytest.mark.parametrize("method", sorted(set(METHODS) - {"random"}))
+@pytest.mark.parametrize("spec", SPECS)
+def test_methods_stay_on_the_device(root: Path, spec: str, method: str) -> None:
+    subject = on_meta(root, spec)
+    for side in subject.sides.values():
+        with OnlyMeta():
+            inputs, target = side.inputs.rows(0, 2), subject.target.rows(0, 2)
+            found = run_method(METHODS.get(method), side.model, inputs, target, batch_size=2, options={})
+        assert found.scores.device.type == "meta"
+        assert found.scores.shape == inputs.features.shape[:2]
+
+
+def test_random_draws_on_the_cpu_on_purpose_and_delivers_on_the_device(root: Path) -> None:
+    subject = on_meta(root, "scalar_product.yaml")
+    side = subject.sides["left"]
+    found = run_method(METHODS.get("random"), side.model, side.inputs, subject.target, batch_size=2, options={})
+    assert found.scores.device.type == "meta"
+
+
+@pytest.mark.parametrize("axiom", sorted(AXIOMS))
+def test_axioms_call_the_model_on_the_device(root: Path, axiom: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scores come to the CPU as numpy arrays by `as_numpy` alone; what goes to the model is on the device."""
+    shapes: list[torch.Size] = []
+
+    def invented(tensor: Tensor) -> Any:
+        assert tensor.device.type == "meta"
+        shapes.append(tensor.shape)
+        return np.random.default_rng(0).normal(size=tuple(tensor.shape))
+
+    for module in ("views", "conservation", "perturbation"):
+        monkeypatch.setattr(f"axioms.checks.{module}.as_numpy", invented)
+    original = Model.__call__
+
+    def guarded(model: Model, inputs: Any) -> Tensor:
+        tensors = [value for value in (inputs.features, *inputs.fixed.values()) if isinstance(value, Tensor)]
+        assert {tensor.device.type for tensor in tensors} == {"meta"}
+        return original(model, inputs)
+
+    monkeypatch.setattr(Model, "__call__", guarded)
+    check = first_check(root, "linear_attention.yaml")
+    runner = Runner({"device": "meta"})
+    run = check.run.model_copy(update={"device": "meta"})
+    case = runner._case(check, run)
+    method = None if axiom == FORWARD else MethodRef.model_validate("gradient_x_input")
+    options = {"step": 98} if axiom == "perturbation" else {}
+    runner._measure_axiom(axiom, options, case, run, method)
+    assert shapes
+
+
+def test_auto_picks_cuda_where_there_is_one(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = first_check(root, "scalar_product.yaml").run
+    for available, wanted in ((True, "cuda"), (False, "cpu")):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda available=available: available)
+        assert placement(run).device.type == wanted
+
+
+@pytest.mark.parametrize(("device", "what"), [("cuda", "torch sees no CUDA device"), ("gpu0", "unknown device 'gpu0'")])
+def test_a_device_that_is_not_there(root: Path, monkeypatch: pytest.MonkeyPatch, device: str, what: str) -> None:
+    from axioms.errors import InputError
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(InputError, match=what):
+        placement(first_check(root, "scalar_product.yaml").run.model_copy(update={"device": device}))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(
+    not torch.cuda.is_available(), reason="needs a CUDA device; run `pytest -m gpu` on a machine with one"
+)
+@pytest.mark.parametrize("spec", SPECS)
+def test_specs_pass_on_cuda_in_float32(root: Path, pytester: pytest.Pytester, spec: str) -> None:
+    arguments: list[str | Callable[..., Any]] = [str(root / "specs" / spec), f"--rootdir={root}"]
+    options = ["--axioms-device=cuda", "--axioms-dtype=float32", f"--axioms-report={pytester.path}"]
+    assert pytester.runpytest_subprocess(*arguments, *options).ret == 0  # type: ignore[arg-type]
