@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from axioms.errors import InputError
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
+    from axioms.propagate.ledger import Ledger
     from axioms.subjects.model import Model
 
 Progress = Callable[[int, int], None]
@@ -39,6 +41,10 @@ class Attribution:
     total: Tensor
     """batch: what the scores of a conserving method sum to, the output unless the method has a baseline"""
     method: str
+    ledger: Ledger | None = None
+    """Where relevance went that did not reach the features; only where it was asked for."""
+    at: Tensor | None = None
+    """Relevance at the place that was asked for, in the shape of the value there: batch x tokens x neurons, ..."""
 
 
 def attribute(
@@ -48,23 +54,37 @@ def attribute(
     method: str = "attnlrp",
     *,
     batch_size: int | None = None,
+    ledger: bool = False,
+    at: str | None = None,
     **options: Any,
 ) -> Attribution:
     """The relevance of each feature for the target output.
 
     `inputs` is a tensor (batch x features) or a mapping for the model's forward pass; `target` is `predicted`, a class
-    number, or a tensor with one per example; `options` are the method's own.
+    number, or a tensor with one per example; `options` are the method's own. With `ledger=True` the result says what
+    biases, positions, the stabilizer, softmax and norms kept; `print(result.ledger.table())`. With `at`, the result
+    holds the relevance there as well: `layer.6`, `layer.6.heads`, or the path of a module.
     """
     import torch
 
+    from axioms.propagate.ledger import recording
+    from axioms.propagate.tap import tapping
     from axioms.subjects.model import Model
 
     entry = METHODS.get(method)
     wrapped = Model(model)
     read = read_inputs(model, inputs)
     with torch.no_grad(), wrapped.at_rest():
-        chosen = choose(target, wrapped(read))
-    return run_method(entry, wrapped, read, chosen, batch_size=batch_size or len(read), options=options)
+        outputs = wrapped(read)
+        chosen = choose(target, outputs)
+    size = len(read) if at else batch_size or len(read)
+    with recording() if ledger else nullcontext() as kept, tapping(at) if at else nullcontext() as tap:
+        found = run_method(entry, wrapped, read, chosen, chosen(outputs), batch_size=size, options=options)
+    if kept is not None and not kept.entries:
+        raise InputError(f"method {method!r} does not propagate relevance, so it has no ledger.")
+    if tap is not None and tap.relevance is None:
+        raise InputError(f"method {method!r} brought no relevance to {at!r}.")
+    return replace(found, ledger=kept, at=None if tap is None else tap.relevance)
 
 
 def run_method(
@@ -72,26 +92,29 @@ def run_method(
     model: Model,
     inputs: Inputs,
     target: Target,
+    output: Tensor,
     *,
     batch_size: int,
     options: Mapping[str, Any],
     progress: Progress | None = None,
 ) -> Attribution:
-    """Run a method batch by batch, in evaluation mode with frozen parameters, and put the batches together."""
+    """Run a method batch by batch, in evaluation mode with frozen parameters, and put the batches together.
+
+    `output` is the target's output, which the caller has computed already.
+    """
     import torch
 
-    parts: list[tuple[Tensor, Tensor, Tensor]] = []
+    parts: list[tuple[Tensor, Tensor]] = []
     with torch.enable_grad(), model.at_rest():
         for start in range(0, len(inputs), batch_size):
             rows, goal = inputs.rows(start, start + batch_size), target.rows(start, start + batch_size)
-            with torch.no_grad():
-                output = goal(model(rows))
             returned = entry.function(model, rows, goal, **options)
-            scores, total = returned if isinstance(returned, Decomposition) else (returned, output)
-            parts.append((_per_feature(entry.name, scores, rows).detach(), output, total.detach()))
+            known = output[start : start + batch_size]
+            scores, total = returned if isinstance(returned, Decomposition) else (returned, known)
+            parts.append((_per_feature(entry.name, scores, rows).detach(), total.detach()))
             if progress is not None:
                 progress(min(start + batch_size, len(inputs)), len(inputs))
-    scores, output, total = (torch.cat(columns) for columns in zip(*parts, strict=True))
+    scores, total = (torch.cat(columns) for columns in zip(*parts, strict=True))
     return Attribution(scores, output, total, entry.name)
 
 

@@ -24,6 +24,10 @@ class InputError(AxiomsError):
     """Inputs, options or data that a method or a subject cannot take."""
 
 
+class MissingPackage(AxiomsError):
+    """A method whose package is not there, or cannot be used here: its checks are skipped, and this is the reason."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing that is wrong with a spec, and where."""

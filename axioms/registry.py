@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, create_model
 
@@ -33,7 +33,10 @@ class Registered:
     def options_model(self) -> type[BaseModel]:
         """A strict pydantic model of the options, made from the signature."""
         fields: dict[str, Any] = {}
+        extra: Literal["allow", "forbid"] = "forbid"
         for parameter in inspect.signature(self.function).parameters.values():
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                extra = "allow"
             if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
                 continue
             annotation: Any = parameter.annotation
@@ -43,7 +46,7 @@ class Registered:
                 annotation = eval(annotation, self.function.__globals__)
             default = ... if parameter.default is inspect.Parameter.empty else parameter.default
             fields[parameter.name] = (annotation, default)
-        return create_model(self.name, __config__=ConfigDict(extra="forbid", strict=True), **fields)
+        return create_model(self.name, __config__=ConfigDict(extra=extra, strict=True), **fields)
 
     def takes(self, option: str) -> bool:
         """Whether the function has this keyword-only parameter."""
@@ -88,6 +91,8 @@ class Registry(Generic[Entry]):
     def __init__(self, what: str) -> None:
         self.what = what
         self._entries: dict[str, Entry] = {}
+        self.resolvers: dict[str, Callable[[str], Entry]] = {}
+        """Prefix to what finds the rest of a name when it is asked for: `captum:Saliency`."""
 
     def add(self, entry: Entry) -> None:
         """Register; a name that is taken by another function is an error, since silence would change results."""
@@ -98,9 +103,13 @@ class Registry(Generic[Entry]):
 
     def get(self, name: str) -> Entry:
         """The entry, or `UnknownName` with a suggestion."""
-        if name not in self._entries:
-            raise UnknownName(f"unknown {self.what} {name!r}.{did_you_mean(name, self._entries)}")
-        return self._entries[name]
+        if name in self._entries:
+            return self._entries[name]
+        prefix, colon, member = name.partition(":")
+        if colon and prefix in self.resolvers:
+            return self.resolvers[prefix](member)
+        suggestion = did_you_mean(prefix, self.resolvers) if colon and self.resolvers else ""
+        raise UnknownName(f"unknown {self.what} {name!r}.{suggestion or did_you_mean(name, self._entries)}")
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries

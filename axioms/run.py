@@ -18,7 +18,10 @@ from axioms.registry import AXIOMS, METHODS, Axiom
 from axioms.spec import Check, MethodRef, Run
 from axioms.spec.expand import FORWARD
 from axioms.spec.schema import AxiomRef
-from axioms.subjects.build import ONLY, BuiltSubject, build_subject
+from axioms.subjects.build import ONLY, BuiltSubject, build_subject, outputs_of
+from axioms.subjects.inputs import Inputs
+from axioms.subjects.model import Model
+from axioms.subjects.targets import Target
 
 Report = Callable[[str, int, int], None]
 """Progress of long work: what, how many done, how many in all."""
@@ -123,27 +126,36 @@ class Runner:
             case.subject.target,
             partial(self._attribution, case, run, method or LOO, side),
             partial(self._attribution, case, run, LOO, side),
+            partial(self._rerun, run, method or LOO),
+            partial(self._variant, case, run, method or LOO, side),
             partial(self._report, method.label if method else "models"),
         )
 
     def _attribution(self, case: _Case, run: Run, method: MethodRef, side: str) -> Attribution:
+        key = (side, json.dumps([method.name, method.options], sort_keys=True))
+        if key not in case.attributions:
+            one = case.subject.sides[side]
+            case.attributions[key] = self._rerun(
+                run, method, one.model, one.inputs, case.subject.target, one.batch_size
+            )
+        return case.attributions[key]
+
+    def _variant(self, case: _Case, run: Run, method: MethodRef, side: str, options: Mapping[str, Any]) -> Attribution:
+        changed = method.model_copy(update={"options": {**method.options, **options}})
+        return self._attribution(case, run, changed, side)
+
+    def _rerun(
+        self, run: Run, method: MethodRef, model: Model, inputs: Inputs, target: Target, batch_size: int
+    ) -> Attribution:
         entry = METHODS.get(method.name)
         options = dict(method.options)
         if entry.takes("seed"):
             options.setdefault("seed", run.seed)
-        key = (side, json.dumps([method.name, options], sort_keys=True))
-        if key not in case.attributions:
-            one = case.subject.sides[side]
-            case.attributions[key] = run_method(
-                entry,
-                one.model,
-                one.inputs,
-                case.subject.target,
-                batch_size=one.batch_size,
-                options=options,
-                progress=partial(self._report, method.label),
-            )
-        return case.attributions[key]
+        output = target(outputs_of(model, inputs, batch_size))
+        progress = partial(self._report, method.label)
+        return run_method(
+            entry, model, inputs, target, output, batch_size=batch_size, options=options, progress=progress
+        )
 
 
 def _named(axiom: Axiom, measured: Mapping[str, Mapping[str, Values]], run: Run) -> Measurement:

@@ -109,7 +109,9 @@ def test_unknown_method() -> None:
         axioms.attribute(nn.Linear(3, 3), torch.rand(1, 3), method="attn_lrp")
 
 
-@pytest.mark.parametrize(("returned", "what"), [((1, 2), "returned tuple"), (torch.zeros(2, 3, 4), "batch x outputs")])
+@pytest.mark.parametrize(
+    ("returned", "what"), [((1, 2), "returned tuple"), (torch.zeros(2, 3, 4, 5), "batch x outputs")]
+)
 def test_a_model_that_gives_something_else(returned: Any, what: str) -> None:
     class Strange(nn.Module):
         def forward(self, x: Tensor) -> Any:

@@ -13,7 +13,7 @@ from axioms.cli import main
 
 def test_check_validates_without_running(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(root / "specs")]) == 0
-    count = len(list((root / "specs").glob("[!_]*.yaml")))
+    count = len(list((root / "specs").rglob("[!_]*.yaml")))
     assert f"{count} of {count} specs are valid" in capsys.readouterr().out
 
 

@@ -19,6 +19,11 @@ COVERED_BY = {
     "signal_take_all": "scalar_product.yaml",
     "taylor": "softmax_attention.yaml",
     "stop": "softmax_attention_transposed.yaml",
+    "identity": "activation.yaml",
+    "norm_as_linear": "layer_norm.yaml",
+    "gamma": "linear_rules.yaml",
+    "alpha1_beta0": "linear_rules.yaml",
+    "scan_product": "selective_scan.yaml",
 }
 """A spec that notices when the rule is off."""
 

@@ -1,19 +1,7 @@
-"""Axioms, one a file. Importing this registers them and does not import torch."""
+"""Axioms, one a file. Importing this imports every file here, which registers them, and does not import torch."""
 
-from axioms.checks import (
-    conservation,
-    forward_equivalence,
-    implementation_invariance,
-    loo_correlation,
-    perturbation,
-    relevance,
-)
+from importlib import import_module
+from pkgutil import iter_modules
 
-__all__ = [
-    "conservation",
-    "forward_equivalence",
-    "implementation_invariance",
-    "loo_correlation",
-    "perturbation",
-    "relevance",
-]
+for _found in iter_modules(__path__):
+    import_module(f"{__name__}.{_found.name}")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from axioms.checks.views import PairView, divided
+from axioms.checks.views import PairView, relative_gap
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 
@@ -19,5 +17,4 @@ from axioms.registry import Metric, axiom
 def forward_equivalence(pair: PairView) -> dict[str, Values]:
     """The largest difference of the outputs, relative to the largest output."""
     left, right = pair.left.outputs, pair.right.outputs
-    largest = np.maximum(np.abs(left), np.abs(right)).max(axis=1)
-    return {"gap": divided(np.abs(left - right).max(axis=1), largest)}
+    return {"gap": relative_gap(left, right)}

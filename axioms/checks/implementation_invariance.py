@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from axioms.checks.correlations import pearson, sign_flipped, spearman, sum_normalized
-from axioms.checks.views import PairView, divided
+from axioms.checks.views import PairView, relative_gap
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 
@@ -25,9 +23,8 @@ from axioms.registry import Metric, axiom
 def implementation_invariance(pair: PairView) -> dict[str, Values]:
     """The gap and the correlation between the relevance on the left and on the right."""
     left, right = pair.left.scores, pair.right.scores
-    largest = np.maximum(np.abs(left), np.abs(right)).max(axis=1)
     return {
-        "relative_gap": divided(np.abs(left - right).max(axis=1), largest),
+        "relative_gap": relative_gap(left, right),
         "pearson": pearson(left, right),
         "pearson_sum_normalized": pearson(sum_normalized(left), sum_normalized(right)),
         "spearman": spearman(left, right),

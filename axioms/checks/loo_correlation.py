@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from axioms.checks.correlations import pearson, sign_flipped, spearman, sum_normalized
-from axioms.checks.views import SideView
+from axioms.checks.views import SideView, relative_gap
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 
@@ -15,6 +15,7 @@ from axioms.registry import Metric, axiom
         "pearson_sum_normalized": Metric("the same after dividing each map by its sum, as the paper does"),
         "spearman": Metric("Spearman's rank correlation with leave-one-out"),
         "sign_flipped": Metric("1 where that division flips the sign of r"),
+        "relative_gap": Metric("max_i |R_i - LOO_i| / max_i max(|R_i|, |LOO_i|)", rounding=True),
     },
 )
 def loo_correlation(side: SideView) -> dict[str, Values]:
@@ -25,4 +26,5 @@ def loo_correlation(side: SideView) -> dict[str, Values]:
         "pearson_sum_normalized": pearson(sum_normalized(scores), sum_normalized(loo)),
         "spearman": spearman(scores, loo),
         "sign_flipped": sign_flipped(scores, loo),
+        "relative_gap": relative_gap(scores, loo),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,8 @@ from axioms.measure import Values
 if TYPE_CHECKING:
     from axioms.attribution import Attribution
     from axioms.subjects.build import Side
+    from axioms.subjects.inputs import Inputs
+    from axioms.subjects.model import Model
     from axioms.subjects.targets import Target
 
 
@@ -25,6 +27,10 @@ class SideView:
     target: Target
     attribution: Callable[[], Attribution]
     reference: Callable[[], Attribution]
+    rerun: Callable[[Model, Inputs, Target, int], Attribution]
+    """The method under test on another model, other inputs and target, or with another batch size; never cached."""
+    variant: Callable[[Mapping[str, Any]], Attribution]
+    """The method under test with some of its options changed, on this side."""
     progress: Callable[[int, int], None]
 
     @cached_property
@@ -61,3 +67,9 @@ def divided(numerator: Values, denominator: Values) -> Values:
     """Quotient with 0 / 0 = 0; anything else over 0 stays infinite and so makes a check inconclusive."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where((numerator == 0) & (denominator == 0), 0.0, numerator / denominator)
+
+
+def relative_gap(left: Values, right: Values) -> Values:
+    """max_i |a_i - b_i| / max_i max(|a_i|, |b_i|) of each row."""
+    largest = np.maximum(np.abs(left), np.abs(right)).max(axis=1)
+    return divided(np.abs(left - right).max(axis=1), largest)

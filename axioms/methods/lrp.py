@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
-from axioms.propagate.composite import Composite, RuleRef
+from pydantic import BaseModel, ConfigDict, field_validator
+
+from axioms.propagate.composite import Composite, Entry, RuleRef
 from axioms.registry import method
 
 if TYPE_CHECKING:
@@ -15,46 +17,148 @@ if TYPE_CHECKING:
     from axioms.subjects.targets import Target
 
 
+Layers = list[int]
+"""Layer numbers, 1-based."""
+Engine = Literal["fast", "explicit"]
+"""`explicit` carries relevance itself through literal equations, slowly; it is there to be compared with."""
+
+
+class RuleSpec(BaseModel):
+    """One entry of a composite, as a spec writes it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    on: Literal["linear", "sum", "product", "softmax", "norm", "normalizer", "activation", "gate"]
+    rule: str | dict[str, dict[str, Any]]
+    layers: Layers = []
+    modules: str = "*"
+    functions: list[str] = []
+
+    @field_validator("rule")
+    @classmethod
+    def _known(cls, rule: str | dict[str, dict[str, Any]]) -> str | dict[str, dict[str, Any]]:
+        names = [rule] if isinstance(rule, str) else list(rule)
+        if len(names) != 1 or names[0] not in RULE_NAMES:
+            raise ValueError(f"unknown rule {names}; use one of {', '.join(RULE_NAMES)}")
+        return rule
+
+    def entry(self) -> Entry:
+        """The entry of a composite that it stands for."""
+        name, options = (self.rule, {}) if isinstance(self.rule, str) else next(iter(self.rule.items()))
+        return Entry(self.on, RuleRef(name, options), frozenset(self.functions), self.modules, frozenset(self.layers))
+
+
+RULE_NAMES = (
+    "epsilon gamma alpha1_beta0 identity uniform signal_take_all taylor norm_as_linear stop scan_product".split()
+)
+
+
 @method("attnlrp", passes=1)
-def attnlrp(model: Model, inputs: Inputs, target: Target, *, epsilon: float = 0.0) -> Tensor:
-    """AttnLRP (Achtibat et al. 2024): products split in half (3, 4), softmax by its Taylor expansion (5)."""
-    rules = {
-        "linear": RuleRef("epsilon", {"epsilon": epsilon}),
-        "product": RuleRef("uniform", {"epsilon": epsilon}),
-        "softmax": RuleRef("taylor"),
-    }
-    return _relevance(model, inputs, target, Composite(rules))
+def attnlrp(
+    model: Model,
+    inputs: Inputs,
+    target: Target,
+    *,
+    epsilon: float = 0.0,
+    bypass: dict[Literal["softmax"], Layers] | None = None,
+    engine: Engine = "fast",
+) -> Tensor:
+    """AttnLRP (Achtibat et al. 2024): products split in half (3, 4), softmax by its Taylor expansion (5).
+
+    `bypass: {softmax: [6, 10]}` treats the softmax of these layers as CP-LRP does.
+    """
+    layers = frozenset((bypass or {}).get("softmax", ()))
+    composite = attnlrp_composite(epsilon)
+    if layers:
+        composite = composite.then(Entry("softmax", RuleRef("stop"), layers=layers))
+    return _relevance(model, inputs, target, composite, engine)
 
 
 @method("cp_lrp", passes=1)
-def cp_lrp(model: Model, inputs: Inputs, target: Target, *, epsilon: float = 0.0) -> Tensor:
+def cp_lrp(model: Model, inputs: Inputs, target: Target, *, epsilon: float = 0.0, engine: Engine = "fast") -> Tensor:
     """CP-LRP (Ali et al. 2022): the softmax is a constant, so that O = A V passes relevance to V alone.
 
-    Where a product has no softmax before it, its last factor is the signal that takes all: in linear attention that
-    is V, however the product is grouped.
+    So is the gate of a gated MLP. Where a product has neither before it, its last factor is the signal that takes all:
+    in linear attention that is V, however the product is grouped.
     """
-    rules = {
-        "linear": RuleRef("epsilon", {"epsilon": epsilon}),
-        "product": RuleRef("signal_take_all"),
-        "softmax": RuleRef("stop"),
-    }
-    return _relevance(model, inputs, target, Composite(rules))
+    return _relevance(model, inputs, target, cp_lrp_composite(epsilon), engine)
 
 
 @method("lrp_epsilon", passes=1)
-def lrp_epsilon(model: Model, inputs: Inputs, target: Target, *, epsilon: float = 1e-6) -> Tensor:
+def lrp_epsilon(
+    model: Model, inputs: Inputs, target: Target, *, epsilon: float = 1e-6, engine: Engine = "fast"
+) -> Tensor:
     """The epsilon rule everywhere, sums included; products split in half, softmax by its Taylor expansion."""
+    everywhere = Entry("sum", RuleRef("epsilon", {"epsilon": epsilon}))
+    return _relevance(model, inputs, target, attnlrp_composite(epsilon).then(everywhere), engine)
+
+
+@method("lrp_gamma", passes=1)
+def lrp_gamma(model: Model, inputs: Inputs, target: Target, *, gamma: float = 0.25, engine: Engine = "fast") -> Tensor:
+    """AttnLRP with the gamma rule in linear maps: contributions with the output's sign count more."""
+    favour = Entry("linear", RuleRef("gamma", {"gamma": gamma}))
+    return _relevance(model, inputs, target, attnlrp_composite(0.0).then(favour), engine)
+
+
+@method("lrp_alpha1_beta0", passes=1)
+def lrp_alpha1_beta0(model: Model, inputs: Inputs, target: Target, *, engine: Engine = "fast") -> Tensor:
+    """AttnLRP with positive contributions only in linear maps (Bach et al. 2015)."""
+    positive = Entry("linear", RuleRef("alpha1_beta0"))
+    return _relevance(model, inputs, target, attnlrp_composite(0.0).then(positive), engine)
+
+
+@method("lrp", passes=1)
+def lrp(
+    model: Model,
+    inputs: Inputs,
+    target: Target,
+    *,
+    rules: list[RuleSpec],
+    base: Literal["attnlrp", "cp_lrp", "plain"] = "attnlrp",
+    engine: Engine = "fast",
+) -> Tensor:
+    """Any mixture of rules per kind of operation, module, layer and head, on top of a known composite.
+
+    `rules: [{on: softmax, rule: stop, layers: [6, 10]}, {on: linear, rule: {gamma: {gamma: 0.5}}, modules: "*.mlp.*"}]`
+    """
+    bases = {"attnlrp": attnlrp_composite(0.0), "cp_lrp": cp_lrp_composite(0.0), "plain": Composite(())}
+    entries = [RuleSpec.model_validate(each).entry() for each in rules]
+    return _relevance(model, inputs, target, bases[base].then(*entries), engine)
+
+
+def attnlrp_composite(epsilon: float) -> Composite:
+    """The rules of AttnLRP."""
     stabilized = {"epsilon": epsilon}
-    rules = {
-        "linear": RuleRef("epsilon", stabilized),
-        "sum": RuleRef("epsilon", stabilized),
-        "product": RuleRef("uniform", stabilized),
-        "softmax": RuleRef("taylor"),
-    }
-    return _relevance(model, inputs, target, Composite(rules))
+    return Composite.of(
+        {
+            "linear": RuleRef("epsilon", stabilized),
+            "product": RuleRef("uniform", stabilized),
+            "softmax": RuleRef("taylor"),
+            "norm": RuleRef("norm_as_linear"),
+            "normalizer": RuleRef("stop"),
+            "activation": RuleRef("identity"),
+        }
+    ).then(*SELECTIVE_SCAN)
 
 
-def _relevance(model: Model, inputs: Inputs, target: Target, composite: Composite) -> Tensor:
+def cp_lrp_composite(epsilon: float) -> Composite:
+    """The rules of CP-LRP."""
+    constant = Composite.of({"product": RuleRef("signal_take_all"), "softmax": RuleRef("stop")})
+    return Composite((*attnlrp_composite(epsilon).entries, *constant.entries)).then(*SELECTIVE_SCAN)
+
+
+SELECTIVE_SCAN = (
+    Entry("gate", RuleRef("stop"), modules="*.mixer"),
+    Entry("product", RuleRef("scan_product"), modules="*.mixer"),
+)
+"""MambaLRP: inside a Mamba mixer the parameters of the scan are constants (axioms/propagate/selective_scan.py)."""
+
+
+def _relevance(model: Model, inputs: Inputs, target: Target, composite: Composite, engine: Engine) -> Tensor:
+    if engine == "explicit":
+        from axioms.propagate.explicit import propagate_explicit
+
+        return propagate_explicit(model, inputs, target, composite)
     from axioms.propagate.engine import propagate
 
     return propagate(model, inputs, target, composite)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from axioms.errors import AxiomsError
+from axioms.errors import AxiomsError, MissingPackage
 from axioms.plugin.options import overrides
 from axioms.plugin.progress import Progress
 
@@ -34,7 +34,10 @@ def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> N
     """Run the check, keep its record with the item, and fail if it does not pass."""
     from axioms.report.records import record
 
-    result = runner.run(check)
+    try:
+        result = runner.run(check)
+    except MissingPackage as error:
+        pytest.skip(str(error))
     recorded = record(result, request.node.nodeid)
     request.node.stash[RECORD] = recorded
     for name, quantity in recorded["metrics"].items():

@@ -1,9 +1,15 @@
-"""A composite: which rule each kind of operation gets. A propagation method is a composite."""
+"""A composite: which rule each operation gets, by its kind, its function, its module and its layer.
+
+A propagation method is a composite.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache
 from typing import Any
 
 
@@ -16,11 +22,54 @@ class RuleRef:
 
 
 @dataclass(frozen=True)
+class Entry:
+    """A rule for the operations of one kind; narrower where it names functions, modules or layers."""
+
+    kind: str
+    rule: RuleRef
+    functions: frozenset[str] = frozenset()
+    modules: str = "*"
+    """A glob on the module's path."""
+    layers: frozenset[int] = frozenset()
+    """1-based, as the papers print them."""
+
+    def matches(self, kind: str, function: str, path: str) -> bool:
+        """Whether an operation is meant."""
+        return (
+            kind == self.kind
+            and (not self.functions or function in self.functions)
+            and (self.modules == "*" or fnmatchcase(path, self.modules))
+            and (not self.layers or layer_number(path) in self.layers)
+        )
+
+
 class Composite:
-    """Rules by kind of operation. A kind without a rule keeps its plain gradient."""
+    """Entries in order; the last that matches decides. An operation that none matches keeps its plain gradient.
 
-    rules: Mapping[str, RuleRef]
+    Gates are the exception: no share of sigmoid(x) belongs to x, so an operation of that kind needs an entry.
+    """
 
-    def rule(self, kind: str) -> RuleRef | None:
-        """The rule for an operation of this kind."""
-        return self.rules.get(kind)
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self.entries = tuple(entries)
+        self.rule = cache(self._rule)
+
+    @classmethod
+    def of(cls, rules: Mapping[str, RuleRef]) -> Composite:
+        """One rule per kind."""
+        return cls(Entry(kind, rule) for kind, rule in rules.items())
+
+    def then(self, *entries: Entry) -> Composite:
+        """The same with more entries, which win over the earlier ones."""
+        return Composite((*self.entries, *entries))
+
+    def _rule(self, kind: str, function: str, path: str) -> RuleRef | None:
+        for entry in reversed(self.entries):
+            if entry.matches(kind, function, path):
+                return entry.rule
+        return None
+
+
+def layer_number(path: str) -> int | None:
+    """The 1-based number of the layer that a module's path lies in: the first number in it, plus one."""
+    found = re.search(r"(?:^|\.)(\d+)(?:\.|$)", path)
+    return int(found.group(1)) + 1 if found else None

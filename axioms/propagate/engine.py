@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+import axioms.propagate.selective_scan  # noqa: F401  (registers its rule)
 from axioms.errors import UncoveredOperation
+from axioms.propagate import ledger, tap
 from axioms.propagate.composite import Composite
-from axioms.propagate.operations import PASSIVE, UNKNOWN, Operation, classify, variables
+from axioms.propagate.modules import Where, watching
+from axioms.propagate.operations import ACTIVATION, GATE, SOFTMAX, Operation, Pointwise, variables
+from axioms.propagate.parse import DECOMPOSED, JOINS, PASSIVE, parse
 from axioms.propagate.rules import RULES
 from axioms.subjects.inputs import Inputs
 from axioms.subjects.model import Model
@@ -20,60 +24,133 @@ from axioms.subjects.targets import Target
 
 
 class Propagation(TorchFunctionMode):
-    """While active, each call gets the rule of its kind; what mixes variables and has none raises."""
+    """While active, each call gets the rule of its operation; what mixes variables and has none raises."""
 
-    def __init__(self, composite: Composite, path: list[str]) -> None:
+    def __init__(self, composite: Composite, where: Where, *, strict: bool = True) -> None:
         super().__init__()
         self.composite = composite
-        self.path = path
+        self.where = where
+        self.ledger = ledger.ACTIVE.get()
+        self.tap = tap.ACTIVE.get()
+        self.strict = strict
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
         name = getattr(func, "__name__", str(func))
-        operands = sum(1 for _ in variables((*args, *kwargs.values())))
-        kind = classify(name, operands, kwargs, args)
-        if kind == PASSIVE:
+        if (
+            name in PASSIVE
+            or self.where.inside_activation
+            or not any(True for _ in variables((*args, *kwargs.values())))
+        ):
             return func(*args, **kwargs)
-        if kind == UNKNOWN:
-            raise UncoveredOperation(
-                f"no rule covers {name!r} in {self.path[-1] or 'the model'!r}. Relevance would cross it by the plain "
-                "gradient, which is no rule; see axioms/propagate/operations.py to say what kind of operation it is."
-            )
-        rule = self.composite.rule(kind)
-        if rule is None:
-            return func(*args, **kwargs)
-        return RULES[rule.name](Operation(kind, name, func, args, kwargs), **rule.options)
+        try:
+            operation = parse(name, func, args, kwargs)
+        except KeyError:
+            if name not in DECOMPOSED:
+                self.uncovered(name)
+                return func(*args, **kwargs)
+            with self:  # each call inside gets its own rule
+                return DECOMPOSED[name](*args, **kwargs)
+        if operation is not None:
+            return self.apply(operation)
+        value = func(*args, **kwargs)
+        if self.ledger is not None and name in JOINS:
+            self.ledger.watch_constants(name, value, constants_of(func, args, kwargs), self.where.path)
+        return value
+
+    def apply(self, operation: Operation) -> Tensor:
+        """The operation's value under its rule."""
+        rule = self.composite.rule(operation.kind, operation.name, self.where.path)
+        if rule is None and operation.kind == GATE:
+            self.uncovered(operation.name)
+        value = operation.forward() if rule is None else RULES[rule.name](operation, **rule.options)
+        if self.tap is not None:
+            self.tap.see(operation, value, self.where.path)
+            if operation.kind == SOFTMAX:
+                setattr(value, tap.WEIGHTS, True)
+        if self.ledger is not None:
+            self.ledger.watch(operation, value, rule, self.where.path)
+        return value
+
+    def activation(self, module: nn.Module, x: Tensor, value: Tensor) -> Tensor:
+        """The output of an activation module, which is one operation."""
+        return self.apply(Pointwise(ACTIVATION, type(module).__name__, lambda: value, x))
+
+    def uncovered(self, name: str) -> None:
+        """Raise for an operation that has no rule, or note it where the call is not strict."""
+        if not self.strict:
+            if self.ledger is not None:
+                self.ledger.uncovered.append(f"{name} in {self.where.path}")
+            return
+        raise UncoveredOperation(
+            f"no rule covers {name!r} in module {self.where.path or '(the model itself)'!r}. Name the function in "
+            "axioms/propagate/parse.py with the kind of operation that it is, or add an entry for it to the composite; "
+            "strict=False lets relevance cross it by the plain gradient and notes it in the ledger."
+        )
 
 
-def propagate(model: Model, inputs: Inputs, target: Target, composite: Composite) -> Tensor:
+def propagate(model: Model, inputs: Inputs, target: Target, composite: Composite, *, strict: bool = True) -> Tensor:
     """Relevance of every feature: Gradient x Input on the graph that the composite's rules make."""
     features = inputs.features.detach().requires_grad_()
-    with _path_of(model.module) as path, Propagation(composite, path):
-        outputs = model(inputs.with_features(features))
+    outputs = forward(model, inputs.with_features(features), composite, strict=strict)
     if not outputs.requires_grad:  # every path was stopped
         return torch.zeros_like(inputs.features)
-    (gradient,) = torch.autograd.grad(target(outputs).sum(), features)
-    return features.detach() * gradient
+    output = target(outputs).sum()
+    tapped = tap.ACTIVE.get()
+    caught = None if tapped is None else tapped.value
+    places = [features] if caught is None or not caught.requires_grad else [features, caught]
+    gradients = torch.autograd.grad(output, places)
+    relevance = features.detach() * gradients[0]
+    if tapped is not None and len(places) > 1:
+        tapped.relevance = places[1].detach() * gradients[1]
+    kept = ledger.ACTIVE.get()
+    if kept is not None:
+        kept.output += float(output.detach())
+        kept.features += float(relevance.sum())
+    return relevance
 
 
-@contextmanager
-def _path_of(module: nn.Module) -> Iterator[list[str]]:
-    """A list whose last entry is the path of the module that is being called."""
-    path = [""]
-    handles = []
-    for name, child in module.named_modules():
+def foreign_functions(outputs: Tensor) -> list[str]:
+    """Custom autograd functions in the graph that are not ours: torch functions inside them are seen by nobody."""
+    seen, open_nodes, found = set(), [outputs.grad_fn], []
+    while open_nodes:
+        node = open_nodes.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        function = getattr(node, "_forward_cls", None)
+        if function is not None and not function.__module__.startswith("axioms."):
+            found.append(function.__name__)
+        open_nodes += [following for following, _ in node.next_functions]
+    return found
 
-        def enter(child: nn.Module, args: Any, name: str = name) -> None:
-            path.append(name)
 
-        def leave(child: nn.Module, args: Any, output: Any) -> None:
-            path.pop()
+def constants_of(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    """What constants contribute to a call that puts them beside variables: its value where every variable is zero."""
 
-        handles += [child.register_forward_pre_hook(enter), child.register_forward_hook(leave, always_call=True)]
-    try:
-        yield path
-    finally:
-        for handle in handles:
-            handle.remove()
+    def without(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return torch.zeros_like(value) if value.requires_grad else value
+        return type(value)(without(each) for each in value) if isinstance(value, list | tuple) else value
+
+    with torch.no_grad():
+        return func(*without(args), **{name: without(value) for name, value in kwargs.items()})
+
+
+def forward(model: Model, inputs: Inputs, composite: Composite, *, strict: bool = True) -> Tensor:
+    """The outputs, with the composite's rules in their graph."""
+    modes: list[Propagation] = []
+
+    def replace(module: nn.Module, x: Tensor, value: Tensor) -> Tensor:
+        return modes[0].activation(module, x, value)
+
+    tapped = tap.ACTIVE.get()
+    listening = nullcontext() if tapped is None else tapped.listening(model.module)
+    with watching(model.module, replace) as where, listening, Propagation(composite, where, strict=strict) as mode:
+        modes.append(mode)
+        outputs = model(inputs)
+        for name in foreign_functions(outputs):
+            mode.uncovered(name)
+        return outputs

@@ -13,11 +13,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from axioms.propagate.operations import Operation
+from axioms.propagate.operations import Linear, Norm, Operation, Pointwise, Product, Sum
 
 Rule = Callable[..., Tensor]
 
 RULES: dict[str, Rule] = {}
+
+GATED = "_axioms_gated"
+"""Mark of a tensor that came out of an activation: in a product with it, the other factor is the signal."""
+CONSTANT_HEADS = "_axioms_constant_heads"
+"""Mark of attention weights of which some heads are held constant: 1 where they are, broadcast over the heads."""
 
 
 def rule(function: Rule) -> Rule:
@@ -27,16 +32,32 @@ def rule(function: Rule) -> Rule:
 
 
 class _ScaleGradient(torch.autograd.Function):
-    """The value itself; its gradient times a factor."""
+    """The value itself; its gradient times a factor.
+
+    Marked as changed in place, so that no copy is made and models may go on to change the value in place.
+    """
 
     @staticmethod
     def forward(ctx: Any, value: Tensor, factor: Tensor | float) -> Tensor:
         ctx.factor = factor
-        return value.view_as(value)
+        ctx.mark_dirty(value)
+        return value
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         return gradients[0] * ctx.factor, None
+
+
+class _GradientOf(torch.autograd.Function):
+    """The value of one tensor with the gradient of another of the same shape."""
+
+    @staticmethod
+    def forward(ctx: Any, value: Tensor, stand_in: Tensor) -> Tensor:
+        return value.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return None, gradients[0]
 
 
 def scale_gradient(value: Tensor, factor: Tensor | float) -> Tensor:
@@ -44,37 +65,141 @@ def scale_gradient(value: Tensor, factor: Tensor | float) -> Tensor:
     return _ScaleGradient.apply(value, factor)
 
 
-def stabilized(value: Tensor, parts: int, epsilon: float) -> Tensor | float:
+def divided(numerator: Tensor, denominator: Tensor) -> Tensor:
+    """Quotient without gradient, 0 where the denominator is 0."""
+    numerator, denominator = numerator.detach(), denominator.detach()
+    zero = denominator == 0
+    return torch.where(zero, 0, numerator / denominator.masked_fill(zero, 1))
+
+
+def wide(value: Tensor) -> Tensor:
+    """In float32 at least: sums of one sign overflow half precision where the output itself does not."""
+    return value.float() if value.dtype in (torch.float16, torch.bfloat16) else value
+
+
+def stabilized(value: Tensor, parts: Tensor | float, epsilon: float) -> Tensor | float:
     """z / (parts * z + epsilon * sign(z)) with sign(0) = 1; at epsilon 0 simply 1 / parts, also where z is 0."""
     if epsilon == 0:
         return 1 / parts
     value = value.detach()
-    sign = torch.where(value < 0, -1.0, 1.0).to(value.dtype)
-    return value / (parts * value + epsilon * sign)
+    return value / (parts * value + epsilon * torch.where(value < 0, -1.0, 1.0).to(value.dtype))
 
 
 @rule
 def epsilon(operation: Operation, *, epsilon: float = 0.0) -> Tensor:
-    """Equation (1): R_i = sum_j z_ij / (z_j + epsilon sign(z_j)) R_j, where z_j includes the bias."""
+    """Equation (1): R_i = sum_j z_ij / (z_j + epsilon sign(z_j)) R_j, where z_j includes the bias.
+
+    Adding a constant zero splits nothing and keeps nothing back: a mask must not matter where it masks nothing.
+    """
     value = operation.forward()
-    return value if epsilon == 0 else scale_gradient(value, stabilized(value, 1, epsilon))
+    if epsilon == 0:
+        return value
+    factor = stabilized(value, 1, epsilon)
+    if isinstance(operation, Sum):
+        for constant in operation.constants:
+            factor = torch.where(constant == 0, 1.0, factor)
+    return scale_gradient(value, factor)
+
+
+@rule
+def gamma(operation: Operation, *, gamma: float = 0.25) -> Tensor:
+    """Contributions with the sign of the output count 1 + gamma times (generalized LRP-gamma, Andeol et al. 2021).
+
+    R_i = sum_j (z_ij + gamma z_ij [z_ij z_j > 0]) / (the same summed over i, and the bias) R_j. The denominator is
+    never smaller than z_j, so it needs no stabilizer.
+    """
+    assert isinstance(operation, Linear)
+    value = operation.forward()
+    positive, negative = _signed_parts(operation)
+    favoured = torch.where(value.detach() > 0, positive, negative)
+    total = wide(value) + gamma * favoured
+    bias = None if operation.bias is None else wide(operation.bias)
+    favoured_bias = 0 if bias is None else bias * (bias * value.detach() > 0)
+    share = divided(wide(value), total + gamma * favoured_bias)
+    return _GradientOf.apply(value.detach(), (total * share).to(value.dtype))
+
+
+@rule
+def alpha1_beta0(operation: Operation) -> Tensor:
+    """Positive contributions only (Bach et al. 2015): R_i = sum_j z_ij^+ / (sum_k z_kj^+ + b_j^+) R_j."""
+    assert isinstance(operation, Linear)
+    value = operation.forward()
+    positive, _ = _signed_parts(operation)
+    bias = 0 if operation.bias is None else wide(operation.bias).clamp(min=0)
+    share = divided(wide(value), positive + bias)
+    # Where next to nothing is positive, there is nothing to give it to, and the quotient would overflow.
+    share = share.masked_fill(share.abs() > 1 / torch.finfo(value.dtype).eps, 0)
+    return _GradientOf.apply(value.detach(), (positive * share).to(value.dtype))
+
+
+def _signed_parts(operation: Linear) -> tuple[Tensor, Tensor]:
+    """The sums of the positive and of the negative contributions, without the bias."""
+    x, weight, apply = wide(operation.input), wide(operation.weight), operation.apply
+    up, down = x * (x > 0), x * (x < 0)
+    more, less = weight.clamp(min=0), weight.clamp(max=0)
+    return apply(up, more) + apply(down, less), apply(up, less) + apply(down, more)
+
+
+@rule
+def identity(operation: Operation) -> Tensor:
+    """R_x = R_g(x) for an activation, entry by entry (Arras et al. 2025, D.3); zero inputs get zero relevance."""
+    assert isinstance(operation, Pointwise)
+    with torch.no_grad():
+        value = operation.forward()
+    return replaced_by_identity(operation.input, value)
+
+
+def replaced_by_identity(x: Tensor, value: Tensor) -> Tensor:
+    """The value of an activation with the gradient value / x."""
+    result = scale_gradient_to(value.detach(), x, divided(value, x))
+    setattr(result, GATED, True)
+    return result
+
+
+def scale_gradient_to(value: Tensor, x: Tensor, factor: Tensor) -> Tensor:
+    """`value`, whose gradient goes to `x` times `factor`."""
+    return _SendGradient.apply(value, x, factor)
+
+
+class _SendGradient(torch.autograd.Function):
+    """The value; its gradient times a factor goes to another tensor of the same shape."""
+
+    @staticmethod
+    def forward(ctx: Any, value: Tensor, x: Tensor, factor: Tensor) -> Tensor:
+        ctx.factor = factor
+        ctx.mark_dirty(value)
+        return value
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return None, gradients[0] * ctx.factor, None
 
 
 @rule
 def uniform(operation: Operation, *, epsilon: float = 0.0) -> Tensor:
-    """Equations (3) and (4): each of two factors gets z_ab / (2 z + epsilon sign(z)) of R, half of it."""
+    """Equations (3) and (4): each of n factors gets z / (n z + epsilon sign(z)) of R: half, where there are two."""
+    assert isinstance(operation, Product)
     value = operation.forward()
-    return scale_gradient(value, stabilized(value, 2, epsilon))
+    parts: Tensor | float = len(operation.factors)
+    for factor in operation.factors:
+        constant = getattr(factor, CONSTANT_HEADS, None)
+        if constant is not None:  # these heads have one variable factor only
+            parts = torch.where(constant, 1.0, 2.0).to(value.dtype)
+    return value if isinstance(parts, int) and parts == 1 else scale_gradient(value, stabilized(value, parts, epsilon))
 
 
 @rule
-def signal_take_all(operation: Operation) -> Tensor:
-    """All relevance to the last factor, the signal; the others are held constant (Arras et al. 2025, D.4).
+def signal_take_all(operation: Operation, *, signal: int = -1) -> Tensor:
+    """All relevance to one factor, the signal; the others are held constant (Arras et al. 2025, D.4).
 
-    In A V the last factor is V, in act(gate) * up it is up: the two places where CP-LRP uses it.
+    The signal is the last factor, V in A V, unless that came out of an activation: in up * act(gate) it is up.
     """
-    signal = operation.variables[-1]
-    return operation.forward_with(lambda operand: operand if operand is signal else operand.detach())
+    assert isinstance(operation, Product)
+    chosen = signal % len(operation.factors)
+    if hasattr(operation.factors[chosen], GATED):
+        chosen = next((i for i, factor in enumerate(operation.factors) if not hasattr(factor, GATED)), chosen)
+    held = (factor if i == chosen else factor.detach() for i, factor in enumerate(operation.factors))
+    return operation.multiply(*held)
 
 
 @rule
@@ -84,6 +209,45 @@ def taylor(operation: Operation) -> Tensor:
 
 
 @rule
-def stop(operation: Operation) -> Tensor:
-    """No relevance goes further back: CP-LRP's treatment of the softmax."""
-    return operation.forward().detach()
+def norm_as_linear(operation: Operation) -> Tensor:
+    """The deviation is a constant (Ali et al. 2022): relevance passes a norm as it passes a linear map."""
+    assert isinstance(operation, Norm)
+    with torch.no_grad():
+        value = operation.forward()
+        x = wide(operation.grouped(operation.input))
+        centered = x - x.mean(operation.dims, keepdim=True) if operation.centered else x
+        scale = torch.rsqrt((centered * centered).mean(operation.dims, keepdim=True) + operation.eps)
+    return _LinearNorm.apply(value, operation.input, scale, operation)
+
+
+class _LinearNorm(torch.autograd.Function):
+    """The value of a norm with the gradient of the linear map that it is once its deviation is fixed."""
+
+    @staticmethod
+    def forward(ctx: Any, value: Tensor, x: Tensor, scale: Tensor, operation: Norm) -> Tensor:
+        ctx.scale, ctx.operation, ctx.shape = scale, operation, x.shape
+        ctx.mark_dirty(value)
+        return value
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        operation: Norm = ctx.operation
+        gradient = gradients[0] if operation.weight is None else gradients[0] * operation.weight
+        dtype, gradient = gradient.dtype, operation.grouped(gradient) * ctx.scale
+        if operation.centered:
+            gradient = gradient - gradient.mean(operation.dims, keepdim=True)
+        return None, gradient.reshape(ctx.shape).to(dtype), None, None
+
+
+@rule
+def stop(operation: Operation, *, heads: tuple[int, ...] | None = None) -> Tensor:
+    """No relevance goes further back: CP-LRP's treatment of the softmax. With `heads`, only in these (1-based)."""
+    value = operation.forward()
+    if heads is None:
+        return value.detach()
+    chosen = torch.zeros(value.shape[1], dtype=torch.bool, device=value.device)
+    chosen[[head - 1 for head in heads]] = True
+    chosen = chosen.reshape(-1, *(1,) * (value.dim() - 2))
+    result = torch.where(chosen, value.detach(), value)
+    setattr(result, CONSTANT_HEADS, chosen)
+    return result

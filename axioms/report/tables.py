@@ -22,7 +22,7 @@ def cell(record: Record) -> str:
     sides = [
         quantity for name, quantity in record["metrics"].items() if name in (first, f"left.{first}", f"right.{first}")
     ]
-    return " / ".join(dict.fromkeys(f"{quantity['value']:.2f}" for quantity in sides))
+    return " / ".join(dict.fromkeys(brief(quantity["value"]) for quantity in sides))
 
 
 def matrix(records: Sequence[Record]) -> tuple[Row, list[Row]]:
@@ -85,6 +85,13 @@ def show(quantity: dict[str, Any]) -> str:
         return short_list(value)
     text = short(value)
     return text if interval is None else f"{text} [{short(interval[0])}, {short(interval[1])}]"
+
+
+def brief(number: float) -> str:
+    """Two decimals, or the order of magnitude of what they would hide."""
+    if number != 0 and abs(number) < 0.005:
+        return f"{number:.0e}"
+    return f"{number:.2f}"
 
 
 def short(number: float) -> str:

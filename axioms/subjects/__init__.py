@@ -2,9 +2,10 @@
 
 from axioms.subjects import data as _data
 from axioms.subjects import small as _small
+from axioms.subjects import tiny as _tiny
 from axioms.subjects.data import Data
 from axioms.subjects.inputs import Inputs, read_inputs
 from axioms.subjects.targets import Target, choose
 
 __all__ = ["Data", "Inputs", "Target", "choose", "read_inputs"]
-del _data, _small
+del _data, _small, _tiny

@@ -46,9 +46,14 @@ class Side:
     @cached_property
     def outputs(self) -> Tensor:
         """All outputs of the plain forward pass."""
-        with torch.no_grad(), self.model.at_rest():
-            chunks = range(0, len(self.inputs), self.batch_size)
-            return torch.cat([self.model(self.inputs.rows(start, start + self.batch_size)) for start in chunks])
+        return outputs_of(self.model, self.inputs, self.batch_size)
+
+
+def outputs_of(model: Model, inputs: Inputs, batch_size: int) -> Tensor:
+    """The outputs of the plain forward pass, batch by batch."""
+    with torch.no_grad(), model.at_rest():
+        chunks = range(0, len(inputs), batch_size)
+        return torch.cat([model(inputs.rows(start, start + batch_size)) for start in chunks])
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ def build_subject(subject: Subject, run: Run, spec_file: Path) -> BuiltSubject:
     """Build the model or the pair, load the data, choose the target."""
     place = placement(run)
     loaded = _load_data(subject.data.name, subject.data.options, spec_file)
-    given = loaded.features.to(place.device, place.dtype)
+    given = moved(loaded.inputs, place)
     if subject.pair is not None:
         references = {"left": subject.pair.left, "right": subject.pair.right}
     elif subject.model is not None:
@@ -92,6 +97,16 @@ def build_subject(subject: Subject, run: Run, spec_file: Path) -> BuiltSubject:
     # One target for both sides: two models that differ by rounding must not be asked about different classes.
     target = choose(subject.target, next(iter(sides.values())).outputs, loaded.labels)
     return BuiltSubject(sides, target, loaded)
+
+
+def moved(inputs: Tensor | Mapping[str, Tensor], place: Placement) -> Tensor | dict[str, Tensor]:
+    """The inputs on the device, floating-point ones in the dtype."""
+    if isinstance(inputs, Tensor):
+        return inputs.to(place.device, place.dtype if inputs.is_floating_point() else inputs.dtype)
+    return {
+        name: value.to(place.device, place.dtype if value.is_floating_point() else value.dtype)
+        for name, value in inputs.items()
+    }
 
 
 def load_module(name: str, options: Mapping[str, Any], spec_file: Path, seed: int = 0) -> torch.nn.Module:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Data:
-    """Examples as features (n x features), their labels, and how a report names each of them."""
+    """Examples as features (n x features) or as a mapping for the forward pass, their labels, and their names."""
 
-    features: Tensor
+    inputs: Tensor | Mapping[str, Tensor]
     labels: Tensor | None = None
     names: tuple[str, ...] = ()
 
@@ -34,6 +35,37 @@ def points(*, values: list[list[float]]) -> Data:
     if len(lengths) != 1:
         raise InputError(f"points must all have the same length; found lengths {sorted(lengths)}.")
     return Data(torch.tensor(values, dtype=torch.float64), names=tuple(str(row) for row in values))
+
+
+@data("tokens")
+def tokens(*, values: list[list[int]]) -> Data:
+    """Token ids written in the spec itself; shorter texts are padded with 0 on the right and masked."""
+    import torch
+
+    length = max(len(row) for row in values)
+    ids = torch.tensor([row + [0] * (length - len(row)) for row in values])
+    mask = torch.tensor([[1] * len(row) + [0] * (length - len(row)) for row in values])
+    return Data({"input_ids": ids, "attention_mask": mask}, names=tuple(str(row) for row in values))
+
+
+@data("random-tokens")
+def random_tokens(*, n: int = 4, length: int = 8, vocabulary: int = 40, seed: int = 0) -> Data:
+    """Random token ids from 3 up (below that are the special ones), of `length` down to half of it, padded."""
+    import torch
+
+    generator = torch.Generator().manual_seed(seed)
+    lengths = [length - (index % (length // 2 + 1)) for index in range(n)]
+    drawn = torch.randint(3, vocabulary, (n, length), generator=generator).tolist()
+    return tokens(values=[row[:size] for row, size in zip(drawn, lengths, strict=True)])
+
+
+@data("random-images")
+def random_images(*, n: int = 4, size: int = 8, channels: int = 3, seed: int = 0) -> Data:
+    """Random images for the forward pass of a vision model."""
+    import torch
+
+    generator = torch.Generator().manual_seed(seed)
+    return Data({"pixel_values": torch.randn(n, channels, size, size, generator=generator, dtype=torch.float64)})
 
 
 @data("images")

@@ -31,6 +31,24 @@ def fixed_linear(weight: list[list[float]], bias: list[float] | None) -> nn.Line
     return layer
 
 
+class SummedNorm(nn.Module):
+    """sum_i w_i (x_i - mean) / deviation, or without the mean for an RMS norm."""
+
+    def __init__(self, weight: list[float], norm: str) -> None:
+        super().__init__()
+        self.norm = norm
+        self.register_buffer("weight", torch.tensor(weight, dtype=torch.float64))
+
+    weight: Tensor
+
+    def forward(self, features: Tensor) -> Tensor:
+        """The sum for each example."""
+        shape = self.weight.shape
+        if self.norm == "layer":
+            return nn.functional.layer_norm(features, shape, self.weight, eps=0.0).sum(dim=1)
+        return nn.functional.rms_norm(features, shape, self.weight, eps=0.0).sum(dim=1)
+
+
 class ScalarAttention(nn.Module):
     """Z = Q K' / sqrt(d_k), A = softmax(Z), O = A V over scalar tokens (equation 2); the output is O's first row."""
 

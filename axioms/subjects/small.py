@@ -34,6 +34,28 @@ def linear(*, weight: list[list[float]], bias: list[float] | None = None) -> nn.
     return fixed_linear(weight, bias)
 
 
+@subject("mlp")
+def mlp(*, weights: list[list[list[float]]], activation: Literal["relu", "silu", "tanh", "none"] = "relu") -> nn.Module:
+    """Linear maps with an activation (or none) after each but the last, with the numbers given in the spec."""
+    from torch import nn
+
+    from axioms.subjects.modules import fixed_linear
+
+    activations = {"relu": nn.ReLU, "silu": nn.SiLU, "tanh": nn.Tanh, "none": nn.Identity}
+    layers: list[nn.Module] = []
+    for weight in weights:
+        layers += [fixed_linear(weight, None), activations[activation]()]
+    return nn.Sequential(*layers[:-1])
+
+
+@subject("normed")
+def normed(*, weight: list[float], norm: Literal["layer", "rms"] = "layer") -> nn.Module:
+    """The sum over a norm's outputs, with epsilon 0."""
+    from axioms.subjects.modules import SummedNorm
+
+    return SummedNorm(weight, norm)
+
+
 @subject("softmax-attention")
 def softmax_attention(
     *, query: float = 1.0, key: float = 1.0, value: float = 1.0, transposed: bool = False

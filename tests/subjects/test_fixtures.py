@@ -62,7 +62,7 @@ def test_images(tmp_path: Path) -> None:
     save_file({"images": pixels, "labels": torch.tensor([7, 8, 9], dtype=torch.uint8)}, file)
     images = DATA.get("images").function
     loaded = images(files={"test": str(file)}, n=2, start=1, mean=0.5, std=2.0)
-    torch.testing.assert_close(loaded.features, (pixels[1:].flatten(1).double() / 255 - 0.5) / 2)
+    torch.testing.assert_close(loaded.inputs, (pixels[1:].flatten(1).double() / 255 - 0.5) / 2)
     assert loaded.labels.tolist() == [8, 9]
     assert loaded.name(1) == "a 9"
     with pytest.raises(InputError, match="this data has 3"):
@@ -81,5 +81,5 @@ def test_the_committed_mnist_pair(root: Path) -> None:
         load_module("mnist-linear-attention", {"order": order}, spec).double() for order in ("left", "right")
     )
     with torch.no_grad():
-        torch.testing.assert_close(left(data.features), right(data.features), rtol=1e-10, atol=1e-10)
-        assert (left(data.features).argmax(1) == data.labels).double().mean() > 0.85
+        torch.testing.assert_close(left(data.inputs), right(data.inputs), rtol=1e-10, atol=1e-10)
+        assert (left(data.inputs).argmax(1) == data.labels).double().mean() > 0.85

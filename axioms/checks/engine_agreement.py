@@ -1,0 +1,18 @@
+"""The fast engine changes gradients, the explicit one carries relevance through the equations; they agree."""
+
+from __future__ import annotations
+
+from axioms.checks.views import SideView, as_numpy, relative_gap
+from axioms.measure import Values
+from axioms.registry import Metric, axiom
+
+
+@axiom(
+    "engine_agreement",
+    metrics={"relative_gap": Metric("max_i |fast_i - explicit_i| / max_i max(|fast_i|, |explicit_i|)", rounding=True)},
+    expect={"relative_gap.max": {"le": 1e-6}},
+)
+def engine_agreement(side: SideView) -> dict[str, Values]:
+    """The gap between the method on the fast and on the explicit engine."""
+    fast, explicit = (as_numpy(side.variant({"engine": name}).scores) for name in ("fast", "explicit"))
+    return {"relative_gap": relative_gap(fast, explicit)}

@@ -1,0 +1,74 @@
+"""Tokens that nobody attends to must not change the attribution: padded = unpadded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from axioms.checks.views import SideView, as_numpy, divided, relative_gap
+from axioms.errors import InputError
+from axioms.measure import Values
+from axioms.registry import Metric, axiom
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from axioms.subjects.inputs import Inputs
+
+
+@axiom(
+    "padding_invariance",
+    metrics={
+        "relative_gap": Metric(
+            "max_i |padded_i - plain_i| / max_i max(|padded_i|, |plain_i|) over the original tokens i", rounding=True
+        ),
+        "on_padding": Metric("largest |relevance| on the added padding / largest |relevance|", rounding=True),
+    },
+    expect={"relative_gap.max": {"le": 1e-9}, "on_padding.max": {"le": 1e-9}},
+)
+def padding_invariance(view: SideView, *, by: int = 3, side: Literal["right", "left"] = "right") -> dict[str, Values]:
+    """The gap between the relevance with and without `by` masked tokens at the end, and what those tokens get.
+
+    On the right nothing moves, so this must hold for every model. On the left every token moves on by `by` places: that
+    is another input for a model that looks positions up by place (BERT, GPT-2) and for a classifier that reads its
+    first token, which is then padding. It must hold where positions are rotary, relative, or counted from the mask.
+    """
+    if by < 1:
+        raise InputError(f"padding_invariance needs at least one token of padding, not {by}.")
+    one = view.side
+    longer = padded(one.model.module, one.inputs, by, side)
+    scores = as_numpy(view.rerun(one.model, longer, view.target, one.batch_size).scores)
+    original, added = (scores[:, :-by], scores[:, -by:]) if side == "right" else (scores[:, by:], scores[:, :by])
+    return {
+        "relative_gap": relative_gap(view.scores, original),
+        "on_padding": divided(np.abs(added).max(axis=1), np.abs(scores).max(axis=1)),
+    }
+
+
+def padded(module: nn.Module, inputs: Inputs, by: int, side: str) -> Inputs:
+    """The inputs with `by` masked tokens at one end: zeros in everything that is per token, the pad id in the ids."""
+    import torch
+
+    from axioms.subjects.inputs import EMBEDDINGS, embed
+
+    mask = inputs.fixed.get("attention_mask")
+    if inputs.slot != EMBEDDINGS or mask is None or mask.dim() != 2:
+        raise InputError("padding_invariance needs `input_ids` with an `attention_mask` of batch x tokens.")
+    pad: int = getattr(getattr(module, "config", None), "pad_token_id", None) or 0
+    ids = inputs.fixed["input_ids"].new_full((len(inputs), by), pad)
+
+    def longer(value: Tensor, more: Tensor) -> Tensor:
+        return torch.cat([value, more] if side == "right" else [more, value], dim=1)
+
+    def extended(name: str, value: Any) -> Any:
+        if name == "input_ids":
+            return longer(value, ids)
+        per_token = isinstance(value, torch.Tensor) and value.shape == mask.shape
+        return longer(value, value.new_zeros(len(inputs), by)) if per_token else value
+
+    fixed = {name: extended(name, value) for name, value in inputs.fixed.items()}
+    features = longer(inputs.features, embed(module, {"input_ids": ids}))
+    position = inputs.position if inputs.position is None or side == "right" else inputs.position + by
+    return replace(inputs, features=features, fixed=fixed, position=position)

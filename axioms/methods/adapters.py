@@ -1,0 +1,213 @@
+"""Other people's methods under the same specs, found by the prefix of their name.
+
+    captum:IntegratedGradients      an attribution class of captum.attr
+    zennit:EpsilonPlus              a composite of zennit.composites
+    lxt:attnlrp                     always skipped, with the reason
+    python:package.module.function  any function (model, inputs, target, *, options), without registering it
+
+Names and options are checked against the tables here, so a spec is valid where the package is not installed; its
+checks are then skipped. The packages are imported when a method runs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from axioms.attribution import Decomposition
+from axioms.errors import InputError, MissingPackage, UnknownName, did_you_mean
+from axioms.registry import METHODS, Method
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from axioms.subjects.inputs import Inputs
+    from axioms.subjects.model import Model
+    from axioms.subjects.targets import Target
+
+Options = Mapping[str, Any]
+"""Names and defaults; an option's type is its default's."""
+
+CAPTUM: dict[str, Options] = {
+    "Deconvolution": {},
+    "DeepLift": {"baselines": 0.0},
+    "FeatureAblation": {"baselines": 0.0},
+    "GuidedBackprop": {},
+    "InputXGradient": {},
+    "IntegratedGradients": {"baselines": 0.0, "n_steps": 50, "method": "gausslegendre"},
+    "LRP": {},
+    "Occlusion": {"baselines": 0.0, "window": 1, "stride": 1},
+    "Saliency": {"abs": True},
+    "ShapleyValueSampling": {"baselines": 0.0, "n_samples": 25, "seed": 0},
+}
+"""Options of `attribute`, under captum's names; but for Occlusion `window` and `stride` count features."""
+COMPLETE = ("DeepLift", "IntegratedGradients", "ShapleyValueSampling")
+"""Those whose scores sum to f(x) - f(baseline)."""
+WHOLE = ("FeatureAblation", "Occlusion", "ShapleyValueSampling")
+"""Those that remove features, a token as a whole; its score is then repeated over its width."""
+
+LRP_OPTIONS: Options = {"epsilon": 1e-6, "stabilizer": 1e-6}
+ZENNIT: dict[str, Options] = {
+    "BetaSmooth": {"beta_smooth": 10.0},
+    "DeconvNet": {},
+    "EpsilonAlpha2Beta1": LRP_OPTIONS,
+    "EpsilonAlpha2Beta1Flat": LRP_OPTIONS,
+    "EpsilonGammaBox": {"low": 0.0, "high": 1.0, "gamma": 0.25, **LRP_OPTIONS},
+    "EpsilonPlus": LRP_OPTIONS,
+    "EpsilonPlusFlat": LRP_OPTIONS,
+    "ExcitationBackprop": {"stabilizer": 1e-6},
+    "GuidedBackprop": {},
+}
+GRADIENTS = ("BetaSmooth", "DeconvNet", "GuidedBackprop")
+"""Composites that change a gradient: they start from 1, the others from the output, which they distribute."""
+
+LXT: dict[str, Options] = {"attnlrp": {}, "cp_lrp": {}}
+
+
+def captum(name: str, model: Model, inputs: Inputs, target: Target, **options: Any) -> Tensor | Decomposition:
+    """Run an attribution class of captum.attr; the scores, with their total where they have one of their own."""
+    import torch
+
+    attribution = getattr(required("captum.attr"), name)
+    if "seed" in options and len(inputs) > 1:  # one by one, so that what is drawn does not depend on the batch
+        single = [(inputs.rows(i, i + 1), target.rows(i, i + 1)) for i in range(len(inputs))]
+        parts = [captum(name, model, *each, **options) for each in single]
+        return Decomposition(*(torch.cat(columns) for columns in zip(*parts, strict=True)))
+    explained = as_module(model, inputs, target)
+    features = inputs.features.detach().clone().requires_grad_()
+    example = torch.arange(len(inputs), device=features.device)
+    with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Setting .*hooks", UserWarning)
+        torch.manual_seed(options.get("seed", 0) * 1_000_003 + inputs.first)
+        try:  # captum expands the batch in an order of its own, and the number of each example with it
+            scores = attribution(explained).attribute(
+                features, additional_forward_args=(example,), **_captum_arguments(name, inputs, options)
+            )
+        except (TypeError, RuntimeError) as error:
+            raise InputError(f"captum's {name} failed on this model: {error}") from error
+    scores = scores.detach().to(features)  # captum averages in float32 where it removes features
+    if name in WHOLE:
+        scores = scores.reshape(*features.shape[:2], -1)[..., 0]
+    if name not in COMPLETE:
+        return scores
+    with torch.no_grad():
+        start = torch.full_like(features, options["baselines"])
+        return Decomposition(scores, explained(features, example) - explained(start, example))
+
+
+def _captum_arguments(name: str, inputs: Inputs, options: Options) -> dict[str, Any]:
+    """What `attribute` is called with: the options, and how features lie in the tensor."""
+    import torch
+
+    arguments = {option: value for option, value in options.items() if option not in ("seed", "window", "stride")}
+    length, *width = inputs.features.shape[1:]
+    if name == "Occlusion":
+        arguments["sliding_window_shapes"] = (options["window"], *width)
+        arguments["strides"] = (options["stride"], *width)
+    elif name in WHOLE:
+        arguments["feature_mask"] = torch.arange(length, device=inputs.features.device).reshape(
+            1, -1, *(1 for _ in width)
+        )
+    elif name == "IntegratedGradients":
+        arguments["internal_batch_size"] = len(inputs)  # a step at a time: the run's batch size is what fits in memory
+    return arguments
+
+
+def zennit(name: str, model: Model, inputs: Inputs, target: Target, **options: Any) -> Tensor:
+    """Run a composite of zennit.composites; operations that are no modules pass by their plain gradient there."""
+    import torch
+
+    composite = getattr(required("zennit.composites"), name)(**options)
+    explained = as_module(model, inputs, target)
+    features = inputs.features.detach().clone().requires_grad_()
+    with composite.context(explained) as hooked:
+        output = hooked(features, torch.arange(len(inputs), device=features.device))
+        start = torch.ones_like(output) if name in GRADIENTS else output.detach()
+        (scores,) = torch.autograd.grad(output, features, start)
+    return scores
+
+
+def lxt(name: str, model: Model, inputs: Inputs, target: Target) -> Tensor:
+    """LXT in this process: never, since its patches would stay for every method that runs after it."""
+    raise MissingPackage(
+        f"lxt:{name} cannot run here: LXT patches model classes for the whole process with no way back, and its "
+        "release 2.1 does not import with transformers 5. Install lxt==2.1 and transformers==4.52.4 in an environment "
+        f"of their own, as benchmarks/lxt_golden.py describes; {name} follows the same rules."
+    )
+
+
+def as_module(model: Model, inputs: Inputs, target: Target) -> nn.Module:
+    """A module from features, and which example each row of them belongs to, to the number that is explained."""
+    from torch import nn
+
+    class Explained(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model.module
+
+        def forward(self, features: Tensor, example: Tensor) -> Tensor:
+            rows = inputs.select(example).with_features(features)
+            return target.select(example)(model(rows))
+
+    return Explained()
+
+
+def required(module: str) -> Any:
+    """The module, or the sentence that says what to install."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        package = (error.name or module).partition(".")[0]
+        raise MissingPackage(f"{package} is not installed: pip install {package}") from None
+    except (ImportError, RuntimeError) as error:  # versions that do not fit together
+        raise MissingPackage(f"{module.partition('.')[0]} is installed and does not import: {error}") from None
+
+
+def borrowed(prefix: str, run: Callable[..., Any], known: Mapping[str, Options], name: str) -> Method:
+    """A method out of a table, whose signature says what options it has."""
+    if name not in known:
+        raise UnknownName(f"unknown method {f'{prefix}:{name}'!r}.{did_you_mean(name, known)}")
+
+    def function(model: Model, inputs: Inputs, target: Target, **options: Any) -> Any:
+        return run(name, model, inputs, target, **{**known[name], **options})
+
+    function.__doc__ = f"{name} of {prefix}."
+    function.__qualname__ = f"{prefix}:{name}"
+    positional = [inspect.Parameter(each, inspect.Parameter.POSITIONAL_ONLY) for each in ("model", "inputs", "target")]
+    keywords = [
+        inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=type(default))
+        for each, default in known[name].items()
+    ]
+    function.__signature__ = inspect.Signature([*positional, *keywords])  # type: ignore[attr-defined]
+    return Method(f"{prefix}:{name}", function, passes=None)
+
+
+def from_python(path: str) -> Method:
+    """The function at a dotted path; its keyword-only parameters are its options."""
+    module, _, name = path.rpartition(".")
+    unknown = f"unknown method {f'python:{path}'!r}:"
+    if not module:
+        raise UnknownName(f"{unknown} write python:module.function.")
+    if str(Path.cwd()) not in sys.path:  # where --axioms-import looks too
+        sys.path.append(str(Path.cwd()))
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise UnknownName(f"{unknown} there is no module {error.name!r}.") from None
+    function = getattr(found, name, None)
+    if not inspect.isfunction(function):
+        functions = [each for each, value in vars(found).items() if inspect.isfunction(value)]
+        raise UnknownName(f"{unknown} {module!r} has no function {name!r}.{did_you_mean(name, functions)}")
+    return Method(f"python:{path}", function, passes=None)
+
+
+METHODS.resolvers["captum"] = cache(partial(borrowed, "captum", captum, CAPTUM))
+METHODS.resolvers["zennit"] = cache(partial(borrowed, "zennit", zennit, ZENNIT))
+METHODS.resolvers["lxt"] = cache(partial(borrowed, "lxt", lxt, LXT))
+METHODS.resolvers["python"] = from_python

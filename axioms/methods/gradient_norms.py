@@ -1,0 +1,35 @@
+"""The size of the gradient, whatever its direction (Arras et al. 2025, Section 2.4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from axioms.methods.gradient import differentiate
+from axioms.registry import method
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from axioms.subjects.inputs import Inputs
+    from axioms.subjects.model import Model
+    from axioms.subjects.targets import Target
+
+
+@method("gradient_l1", passes=1)
+def gradient_l1(model: Model, inputs: Inputs, target: Target) -> Tensor:
+    """The L1 norm of the gradient over the width of each feature."""
+    return _over_width(differentiate(model, inputs, target).abs())
+
+
+@method("gradient_l2", passes=1)
+def gradient_l2(model: Model, inputs: Inputs, target: Target) -> Tensor:
+    """The squared L2 norm of the gradient over the width of each feature.
+
+    Squared, so that the scores of the parts of a word add up to the word's.
+    """
+    return _over_width(differentiate(model, inputs, target).square())
+
+
+def _over_width(sizes: Tensor) -> Tensor:
+    """batch x features; pixels and other features without a width are their own norm."""
+    return sizes.flatten(2).sum(2) if sizes.dim() > 2 else sizes

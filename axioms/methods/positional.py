@@ -1,0 +1,145 @@
+"""PA-LRP (Bakish et al. 2025): AttnLRP in which positions are inputs too, and their relevance is the token's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from axioms.errors import InputError
+from axioms.methods.lrp import attnlrp_composite
+from axioms.registry import method
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from axioms.subjects.inputs import Inputs
+    from axioms.subjects.model import Model
+    from axioms.subjects.targets import Target
+
+ROTARY = "rotary"
+"""Part of the name of a module that returns the cosines and sines of rotary positions."""
+LEARNED = ("wpe", "position_embeddings", "embed_positions", "position_embedding", "pos_embed")
+"""Names of modules that return a vector per position, which is added to the tokens' embeddings."""
+
+
+@method("pa_lrp", passes=1)
+def pa_lrp(
+    model: Model,
+    inputs: Inputs,
+    target: Target,
+    *,
+    epsilon: float = 0.0,
+    sign: Literal["auto", "absolute", "signed"] = "auto",
+) -> Tensor:
+    """PA-LRP (Bakish et al. 2025): AttnLRP, with what the positions of a token receive added to the token.
+
+    Rotary positions: q cos and rotate(q) sin are products of variables, so half of what crosses them goes to the
+    position. Each layer has its own cosines and sines, and the `absolute` value of each one's relevance counts, as in
+    the authors' code for Llama (which then divides all scores by the largest; here they stay in the logit's units).
+    Learned positions: E + P is a sum, in which P gets its share by the epsilon rule. The authors publish this for
+    vision only, where they add it `signed`; so is it here, and the scores are then the relevance of E + P.
+    `auto` is these two.
+    """
+    import torch
+
+    from axioms.propagate import ledger
+    from axioms.propagate.engine import forward
+
+    features = inputs.features.detach().requires_grad_()
+    with positions_as_inputs(model.module, inputs) as positions:
+        output = target(forward(model, inputs.with_features(features), attnlrp_composite(epsilon))).sum()
+    if not positions:
+        raise InputError(
+            "pa_lrp needs rotary positions (a module with 'rotary' in its name) or learned ones (a module named "
+            f"{', '.join(LEARNED)}); this model has neither."
+        )
+    tokens, *others = torch.autograd.grad(output, [features, *(each.value for each in positions)], allow_unused=True)
+    found = [_per_token(features, tokens)]
+    signed = [found[0]]
+    for position, gradient in zip(positions, others, strict=True):
+        relevance = _per_token(position.value, gradient)
+        absolute = sign == "absolute" or (sign == "auto" and position.rotary)
+        found.append(relevance.abs() if absolute else relevance)
+        signed.append(relevance)
+    kept = ledger.ACTIVE.get()
+    if kept is not None:  # positions are inputs here: what reached them is not lost
+        kept.output += float(output.detach())
+        kept.features += float(torch.stack(signed).sum())
+    return torch.stack(found).sum(0)
+
+
+def _per_token(value: Tensor, gradient: Tensor | None) -> Tensor:
+    """Relevance summed over the width; no gradient where a module got a copy of its own and used that."""
+    relevance = value.detach() * (0 if gradient is None else gradient)
+    return relevance.flatten(2).sum(2)
+
+
+@dataclass(frozen=True)
+class Position:
+    """A tensor that says where tokens are: batch x features x width, a variable."""
+
+    value: Tensor
+    rotary: bool
+
+
+@contextmanager
+def positions_as_inputs(module: nn.Module, inputs: Inputs) -> Iterator[list[Position]]:
+    """Every tensor of positions becomes a variable, and so does the copy of it that each module is handed."""
+    found: list[Position] = []
+
+    def variable(value: Tensor, rotary: bool) -> Tensor:
+        found.append(Position(_per_example(value, inputs).detach().clone().requires_grad_(), rotary))
+        return found[-1].value
+
+    def made(rotary: bool) -> Callable[..., Any]:
+        def hook(module: nn.Module, args: Any, output: Any) -> Any:
+            return _each_tensor(output, lambda value: variable(value, rotary))
+
+        return hook
+
+    def handed(module: nn.Module, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """One table of cosines serves all layers; as one variable it would hide which layer the relevance came from."""
+        mine = {id(position.value) for position in found if position.rotary}
+        if not mine:
+            return args, kwargs
+        copied = _each_tensor((args, kwargs), lambda value: variable(value, True) if id(value) in mine else value)
+        return copied[0], copied[1]
+
+    handles = []
+    for name, part in module.named_modules():
+        own = name.rpartition(".")[2]
+        if ROTARY in own or own in LEARNED:
+            handles.append(part.register_forward_hook(made(ROTARY in own)))
+        else:
+            handles.append(part.register_forward_pre_hook(handed, with_kwargs=True))
+    try:
+        yield found
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _per_example(value: Tensor, inputs: Inputs) -> Tensor:
+    """Positions with a row for every example, so that each has relevance of its own."""
+    batch, length = inputs.features.shape[:2]
+    if value.dim() != 3 or value.shape[0] not in (1, batch) or value.shape[1] != length or value.is_complex():
+        raise InputError(
+            f"pa_lrp understands positions of shape batch x features x width ({batch} x {length} x ...); this model's "
+            f"have shape {tuple(value.shape)}."
+        )
+    return value.expand(batch, *value.shape[1:])
+
+
+def _each_tensor(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """The same structure of tuples, lists and dictionaries with every tensor in it changed."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if type(value) in (tuple, list):
+        return type(value)(_each_tensor(each, change) for each in value)
+    if type(value) is dict:
+        return {name: _each_tensor(each, change) for name, each in value.items()}
+    return value

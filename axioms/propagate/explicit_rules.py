@@ -1,0 +1,284 @@
+"""Rules as the papers print them: relevance of the output in, relevance of the inputs out, every division written out.
+
+Nothing here is shared with axioms/propagate/rules.py, against which these are compared. There a rule changes gradients;
+here it divides relevance among the inputs. Gradients occur only to transpose linear maps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from axioms.errors import UncoveredOperation
+from axioms.propagate.operations import SOFTMAX, Linear, Norm, Operation, Pointwise, Product, Sum
+
+Share = Callable[[Tensor], Sequence[Tensor]]
+"""From the relevance of an output to the relevance of each input."""
+ExplicitRule = Callable[..., Tensor]
+"""`rule(step, **options)`: the step's value, whose backward pass is the rule."""
+
+EXPLICIT_RULES: dict[str, ExplicitRule] = {}
+
+FROM_ACTIVATION = "_explicit_from_activation"
+"""Mark of a tensor that the identity rule gave: it gates what it is multiplied with."""
+HELD_HEADS = "_explicit_held_heads"
+"""Mark of attention weights: true at the heads that are held constant."""
+MARKS = (FROM_ACTIVATION, HELD_HEADS)
+
+CONTRACTIONS = ("matmul", "__matmul__", "bmm", "einsum")
+"""Products in which a selective scan has its state first (h C); elsewhere the sequence is last (B x)."""
+
+
+class Carry(torch.autograd.Function):
+    """A value whose backward pass takes its relevance and hands out that of its inputs."""
+
+    @staticmethod
+    def forward(ctx: Any, value: Tensor, share: Share, *inputs: Tensor) -> Tensor:
+        """The value itself."""
+        ctx.share = share
+        return value.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *relevance: Any) -> Any:
+        """Relevance of the inputs; none for the value and the function."""
+        return None, None, *ctx.share(relevance[0])
+
+
+class Step:
+    """One operation of the forward pass, on copies of its variables, so that its graph is its own and nothing more."""
+
+    def __init__(
+        self,
+        operation: Operation,
+        copies: Sequence[Tensor],
+        originals: Sequence[Tensor],
+        epsilon: float,
+        dim: int | None = None,
+    ) -> None:
+        self.operation, self.copies, self.epsilon, self.dim = operation, copies, epsilon, dim
+        self.originals = {id(copy): original for copy, original in zip(copies, originals, strict=True)}
+        self.plain = operation.forward()
+        """With torch's own gradient, for transposing it."""
+        if not isinstance(self.plain, Tensor):
+            raise UncoveredOperation(f"no explicit rule covers {operation.name!r}, which returns several tensors.")
+
+    @property
+    def value(self) -> Tensor:
+        """What the operation computes."""
+        return self.plain.detach()
+
+    def stabilized(self, value: Tensor, epsilon: float = 0.0) -> Tensor:
+        """z + epsilon sign(z), sign(0) = 1. An epsilon of 0 is a limit, which the engine's own epsilon stands for."""
+        return value + (epsilon or self.epsilon) * sign(value)
+
+    def carry(self, share: Share, *copies: Tensor) -> Tensor:
+        """The value, which hands its relevance to the variables that these are copies of."""
+        return Carry.apply(self.value, share, *(self.originals[id(copy)] for copy in copies))
+
+
+def sign(value: Tensor) -> Tensor:
+    """-1 for negative numbers, else 1."""
+    return torch.where(value < 0, -1.0, 1.0).to(value.dtype)
+
+
+def contributions(output: Tensor, inputs: Sequence[Tensor]) -> Share:
+    """From s to x_i sum_j (dz_j / dx_i) s_j, which is sum_j z_ij s_j where z is linear in x: (1) with s = R / z."""
+    values = [each.detach() for each in inputs]
+
+    def share(quotient: Tensor) -> list[Tensor]:
+        gradients = torch.autograd.grad(
+            output, list(inputs), quotient, retain_graph=True, allow_unused=True, materialize_grads=True
+        )
+        # A masked logit may be -inf; it contributes nothing, and not 0 * inf.
+        return [torch.where(g == 0, 0, x * g) for x, g in zip(values, gradients, strict=True)]
+
+    return share
+
+
+def contributions_of(function: Callable[..., Tensor], inputs: Sequence[Tensor]) -> Share:
+    """The same for a function of the inputs, of which two may be one tensor."""
+    apart = [each.detach().requires_grad_() for each in inputs]
+    return contributions(function(*apart), apart)
+
+
+def explicit(function: ExplicitRule) -> ExplicitRule:
+    """Register a rule under its own name, which is the fast engine's name for it."""
+    EXPLICIT_RULES[function.__name__] = function
+    return function
+
+
+@explicit
+def epsilon(step: Step, *, epsilon: float = 0.0) -> Tensor:
+    """Equation (1): R_i = sum_j z_ij / (z_j + epsilon sign(z_j)) R_j, where z_j includes the bias.
+
+    Of a sum each term gets its part; what constants (positions, biases) would get is lost. Adding a constant zero splits
+    nothing, so that epsilon has no place there. For an operation that is not linear z_ij is x_i dz_j / dx_i, so that
+    this is Gradient x Input.
+    """
+    return step.carry(_proportional(step, epsilon), *step.copies)
+
+
+def _proportional(step: Step, epsilon: float = 0.0) -> Share:
+    z, share = step.value, contributions(step.plain, step.copies)
+    denominator = step.stabilized(z, epsilon)
+    for constant in step.operation.constants if isinstance(step.operation, Sum) else ():
+        denominator = torch.where(constant == 0, step.stabilized(z), denominator)
+    return lambda relevance: share(relevance / denominator)
+
+
+def unchanged(step: Step, x: Tensor) -> Tensor:
+    """A number times a constant keeps its relevance: z_i / z_i R_i. Copies made by broadcasting are added up."""
+    return step.carry(lambda relevance: [relevance.sum_to_size(x.shape)], x)
+
+
+@explicit
+def gamma(step: Step, *, gamma: float = 0.25) -> Tensor:
+    """Equation (1) with z_ij (1 + gamma [z_ij z_j > 0]) for z_ij, the bias included (Andeol et al. 2021)."""
+    z, alone, bias = step.value, alone_of(step.operation), bias_of(step.operation)
+
+    def favoured(part: Tensor) -> Tensor:
+        return part * (1 + gamma * (part * z > 0))
+
+    return _divided(step, favoured(alone), favoured(bias))
+
+
+@explicit
+def alpha1_beta0(step: Step) -> Tensor:
+    """Equation (1) with the positive part of z_ij for z_ij, the bias included (Bach et al. 2015)."""
+    alone, bias = alone_of(step.operation), bias_of(step.operation)
+    return _divided(step, alone.clamp(min=0), bias.clamp(min=0))
+
+
+def _divided(step: Step, parts: Tensor, bias: Tensor) -> Tensor:
+    """R_i = sum_j part_ij / (sum_k part_kj + bias_j) R_j, and 0 for 0 / 0.
+
+    Without epsilon: the sum is never smaller than a part (alpha1_beta0) or than z_j, to which R_j is proportional
+    (gamma), and an epsilon would outweigh sums to which only an attention weight of 1e-10, say, contributes.
+    """
+    (x,), total = step.copies, parts.sum(0) + bias
+    shares = torch.where(total == 0, 0, parts / total)
+    return step.carry(lambda relevance: [(shares * relevance).flatten(1).sum(1).reshape(x.shape)], x)
+
+
+def alone_of(operation: Operation) -> Tensor:
+    """z_ij, inputs x outputs: what the map makes of each input with all others zero."""
+    assert isinstance(operation, Linear)
+    x, weight, apply = operation.input.detach(), operation.weight, operation.apply
+    return torch.vmap(lambda one: apply(one, weight))(torch.diag(x.flatten()).reshape(-1, *x.shape))
+
+
+def bias_of(operation: Operation) -> Tensor:
+    """The bias, or zero."""
+    assert isinstance(operation, Linear)
+    return operation.weight.new_zeros(()) if operation.bias is None else operation.bias
+
+
+@explicit
+def uniform(step: Step, *, epsilon: float = 0.0) -> Tensor:
+    """Equations (3) and (4): each of n factors gets sum_p A_ji V_ip / (n O_jp + epsilon sign(O_jp)) R_jp.
+
+    A factor alone is a numerator, whose denominator is held constant: it is scaled, as by any other constant.
+    """
+    operation = step.operation
+    assert isinstance(operation, Product)
+    if len(operation.factors) == 1:
+        return unchanged(step, operation.factors[0])
+    z, count = step.value, _count(operation.factors)
+    share = contributions_of(operation.multiply, operation.factors)
+    return step.carry(
+        lambda relevance: share(relevance / (count * z + (epsilon or step.epsilon) * sign(z))), *operation.factors
+    )
+
+
+def _count(factors: Sequence[Tensor]) -> Tensor | int:
+    """How many variables the product has: one less at heads that are held constant."""
+    for factor in factors:
+        if hasattr(factor, HELD_HEADS):
+            return len(factors) - getattr(factor, HELD_HEADS).to(factor.dtype)
+    return len(factors)
+
+
+@explicit
+def signal_take_all(step: Step, *, signal: int = -1) -> Tensor:
+    """R_V = sum_j A_ji V_ip / O_jp R_jp, with A fixed: V is the last factor, unless that came out of an activation."""
+    operation = step.operation
+    assert isinstance(operation, Product)
+    z, factors, chosen = step.value, operation.factors, signal % len(operation.factors)
+    signals = [i for i, factor in enumerate(factors) if not hasattr(factor, FROM_ACTIVATION)]
+    if signals and chosen not in signals:
+        chosen = signals[0]
+    fixed = [factor.detach() for factor in factors]
+    share = contributions_of(lambda x: operation.multiply(*fixed[:chosen], x, *fixed[chosen + 1 :]), [factors[chosen]])
+    return step.carry(lambda relevance: share(relevance / step.stabilized(z)), factors[chosen])
+
+
+@explicit
+def scan_product(step: Step) -> Tensor:
+    """MambaLRP: a gate's product by (3), any other to the sequence alone."""
+    operation = step.operation
+    assert isinstance(operation, Product)
+    if any(hasattr(factor, FROM_ACTIVATION) for factor in operation.factors):
+        return uniform(step)
+    return signal_take_all(step, signal=0 if operation.name in CONTRACTIONS else -1)
+
+
+@explicit
+def taylor(step: Step) -> Tensor:
+    """Equation (5): R_Z = Z (R_A - A sum R_A), the sum along the softmax. A masked logit has A = 0 and gets none."""
+    return step.carry(_softmax_share(step), *step.copies)
+
+
+def _softmax_share(step: Step) -> Share:
+    (x,) = step.copies
+    logits, weights, dim = x.detach(), step.value, step.dim
+    assert dim is not None
+
+    def share(relevance: Tensor) -> list[Tensor]:
+        rest = relevance - weights * relevance.sum(dim, keepdim=True)
+        return [torch.where(weights == 0, 0, logits * rest)]  # not 0 * -inf
+
+    return share
+
+
+@explicit
+def identity(step: Step) -> Tensor:
+    """R_x = R_g(x), entry by entry (Arras et al. 2025, D.3); zero inputs get none."""
+    assert isinstance(step.operation, Pointwise)
+    x = step.operation.input
+    kept = x.detach() != 0
+    result = step.carry(lambda relevance: [relevance * kept], x)
+    setattr(result, FROM_ACTIVATION, True)
+    return result
+
+
+@explicit
+def norm_as_linear(step: Step) -> Tensor:
+    """Equation (1) for the linear map that a norm is once its deviation is fixed (Ali et al. 2022)."""
+    operation = step.operation
+    assert isinstance(operation, Norm)
+    x, z = operation.input, step.value
+
+    def centered(value: Tensor) -> Tensor:
+        groups = operation.grouped(value)
+        return groups - groups.mean(operation.dims, keepdim=True) if operation.centered else groups
+
+    deviation = torch.sqrt(centered(x.detach()).square().mean(operation.dims, keepdim=True) + operation.eps)
+    weight = 1.0 if operation.weight is None else operation.weight
+    share = contributions_of(lambda value: (centered(value) / deviation).reshape(value.shape) * weight, [x])
+    return step.carry(lambda relevance: share(relevance / step.stabilized(z)), x)
+
+
+@explicit
+def stop(step: Step, *, heads: tuple[int, ...] | None = None) -> Tensor:
+    """A constant: nothing goes further back (CP-LRP's softmax). With `heads`, only these are constants (1-based)."""
+    if heads is None:
+        return step.value
+    numbers = torch.arange(1, step.value.shape[1] + 1, device=step.value.device)
+    held = torch.isin(numbers, torch.tensor(heads, device=numbers.device)).reshape(-1, *(1,) * (step.value.dim() - 2))
+    share = _softmax_share(step) if step.operation.kind == SOFTMAX else _proportional(step)
+    result = step.carry(lambda relevance: share(relevance.masked_fill(held, 0)), *step.copies)
+    setattr(result, HELD_HEADS, held)
+    return result

@@ -1,0 +1,349 @@
+"""Torch functions to operations, by name. To cover another function, name it here with the kind that it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from axioms.propagate.operations import (
+    ACTIVATION,
+    GATE,
+    LINEAR,
+    NORM,
+    NORMALIZER,
+    PRODUCT,
+    SOFTMAX,
+    SUM,
+    Linear,
+    Norm,
+    Operation,
+    Pointwise,
+    Product,
+    Sum,
+)
+
+Args = tuple[Any, ...]
+Kwargs = Mapping[str, Any]
+Parser = Callable[[str, Callable[..., Any], Args, Kwargs], Operation | None]
+"""The operation of a call with variables in it; None where the plain gradient is the rule."""
+
+PARSERS: dict[str, Parser] = {}
+
+PASSIVE = frozenset(
+    """__get__ __set__ __getitem__ __setitem__ __neg__ __len__ __iter__ __hash__ __repr__ __format__ __contains__ neg
+    negative view reshape view_as reshape_as transpose permute swapaxes swapdims movedim moveaxis t adjoint
+    unsqueeze squeeze expand expand_as broadcast_to repeat repeat_interleave tile flatten unflatten ravel unbind
+    split chunk tensor_split unsafe_chunk narrow select index_select take_along_dim gather contiguous clone roll
+    flip to type type_as float double half bfloat16 pad dropout dropout1d dropout2d alpha_dropout detach size
+    dim numel is_floating_point stride is_contiguous storage_offset data_ptr element_size ndimension
+    requires_grad_ eq ne lt le gt ge __eq__ __ne__ __lt__ __le__ __gt__ __ge__ isfinite isnan isinf any all
+    argmax argmin argsort topk sort max amax max_pool1d max_pool2d max_pool3d adaptive_max_pool1d
+    adaptive_max_pool2d index_add index_add_ index_put index_put_ scatter scatter_ scatter_add scatter_add_
+    zeros_like ones_like empty_like full_like new_zeros new_ones new_empty new_full new_tensor is_complex
+    result_type copy_ register_hook retain_grad backward tril triu diagonal unfold as_strided item tolist
+    is_nonzero __bool__ __index__ get_device is_same_size broadcast_tensors meshgrid masked_select sign""".split()
+)
+"""Calls that move, copy, choose or compare numbers: each value goes where it goes, and the plain gradient says so."""
+
+ACTIVATIONS = """relu relu_ gelu silu silu_ tanh tanh_ leaky_relu leaky_relu_ elu elu_ selu celu mish hardswish hardtanh
+    relu6 softsign tanhshrink softshrink hardshrink prelu erf threshold""".split()
+"""Functions with g(0) = 0, for which the identity rule is exact where the input is zero."""
+JOINS = "cat concat concatenate stack hstack vstack where masked_fill masked_fill_".split()
+"""Calls that put variables beside constants."""
+GATES = "sigmoid sigmoid_ hardsigmoid softplus exp exp_ logsigmoid".split()
+"""Functions with g(0) != 0: no share of their value belongs to their input alone. A composite must say what to do."""
+NORMALIZERS = "rsqrt rsqrt_ sqrt sqrt_ std var var_mean std_mean norm vector_norm linalg_vector_norm".split()
+
+
+def parse(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
+    """The operation behind a call; KeyError where nothing here knows the function."""
+    return PARSERS[name](name, func, args, kwargs)
+
+
+def parser(*names: str) -> Callable[[Parser], Parser]:
+    """Register a parser for these function names."""
+
+    def register(function: Parser) -> Parser:
+        PARSERS.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+def is_variable(value: Any) -> bool:
+    """Whether it depends on the input."""
+    return isinstance(value, Tensor) and value.requires_grad
+
+
+def argument(args: Args, kwargs: Kwargs, place: int, name: str, default: Any = None) -> Any:
+    """A positional-or-keyword argument."""
+    return args[place] if len(args) > place else kwargs.get(name, default)
+
+
+@parser("linear", "conv1d", "conv2d", "conv3d")
+def _layer(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
+    value, weight = argument(args, kwargs, 0, "input"), argument(args, kwargs, 1, "weight")
+    bias, rest = argument(args, kwargs, 2, "bias"), args[3:]
+    others = {key: each for key, each in kwargs.items() if key not in ("input", "weight", "bias")}
+    if is_variable(weight) or is_variable(bias):
+        raise KeyError(name)  # a layer whose weights are computed from the input; see DECOMPOSED for `linear`
+
+    def apply(x: Tensor, w: Tensor) -> Tensor:
+        return func(x, w, None, *rest, **others)
+
+    if bias is not None and name.startswith("conv"):  # in front of the spatial dimensions
+        bias = bias.reshape(-1, *(1,) * (weight.dim() - 2))
+    return Linear(LINEAR, name, lambda: func(*args, **kwargs), value, weight, bias, apply)
+
+
+@parser("addmm")
+def _addmm(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
+    bias, value, weight = (argument(args, kwargs, i, key) for i, key in enumerate(("input", "mat1", "mat2")))
+    if is_variable(weight) or is_variable(bias) or kwargs.get("beta", 1) != 1 or kwargs.get("alpha", 1) != 1:
+        raise KeyError(name)
+    return Linear(LINEAR, name, lambda: func(*args, **kwargs), value, weight, bias, torch.mm)
+
+
+@parser("matmul", "__matmul__", "mm", "bmm")
+def _matmul(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
+    left = args[0]
+    right = args[1] if len(args) > 1 else next(iter(kwargs.values()))
+    return _contraction(name, lambda: func(*args, **kwargs), left, right, torch.matmul)
+
+
+@parser("__rmatmul__")
+def _rmatmul(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
+    return _contraction(name, lambda: func(*args, **kwargs), args[1], args[0], torch.matmul)
+
+
+@parser("einsum")
+def _einsum(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
+    equation, operands = args[0], args[1:]
+    if len(operands) == 1 and isinstance(operands[0], list | tuple):
+        operands = tuple(operands[0])
+    moving = [index for index, operand in enumerate(operands) if is_variable(operand)]
+
+    def multiply(*factors: Tensor) -> Tensor:
+        filled = list(operands)
+        for index, factor in zip(moving, factors, strict=True):
+            filled[index] = factor
+        return torch.einsum(equation, *filled)
+
+    if len(moving) > 1:
+        factors = tuple(operands[index] for index in moving)
+        return Product(PRODUCT, name, lambda: func(*args, **kwargs), factors, multiply)
+    if len(operands) != 2:
+        return None  # a trace, a transpose, or several constants: linear, without one weight to single out
+    weight = operands[1 - moving[0]]
+    order = (
+        (lambda x, w: torch.einsum(equation, x, w)) if moving[0] == 0 else (lambda x, w: torch.einsum(equation, w, x))
+    )
+    return Linear(LINEAR, name, lambda: func(*args, **kwargs), operands[moving[0]], weight, None, order)
+
+
+def _contraction(
+    name: str, forward: Callable[[], Tensor], left: Tensor, right: Tensor, multiply: Callable[[Tensor, Tensor], Tensor]
+) -> Operation:
+    if is_variable(left) and is_variable(right):
+        return Product(PRODUCT, name, forward, (left, right), multiply)
+    if is_variable(left):
+        return Linear(LINEAR, name, forward, left, right, None, multiply)
+    return Linear(LINEAR, name, forward, right, left, None, lambda x, w: multiply(w, x))
+
+
+@parser("mul", "__mul__", "__rmul__", "multiply", "mul_", "__imul__")
+def _mul(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
+    if len(args) < 2 or not (is_variable(args[0]) and is_variable(args[1])):
+        return None
+    return Product(PRODUCT, name, lambda: func(*args, **kwargs), (args[0], args[1]), torch.mul)
+
+
+@parser("pow", "__pow__", "square")
+def _power(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
+    exponent = 2 if name == "square" else argument(args, kwargs, 1, "exponent")
+    if not isinstance(exponent, int | float) or exponent != int(exponent) or exponent < 1:
+        raise KeyError(name)
+
+    def multiply(*factors: Tensor) -> Tensor:
+        value = factors[0]
+        for factor in factors[1:]:
+            value = value * factor
+        return value
+
+    return Product(PRODUCT, name, lambda: func(*args, **kwargs), (args[0],) * int(exponent), multiply)
+
+
+@parser("add", "__add__", "__radd__", "add_", "__iadd__", "sub", "__sub__", "sub_", "__isub__", "__rsub__", "rsub")
+def _add(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
+    alpha = kwargs.get("alpha", 1)
+    signs = {"r": (-alpha, 1.0), "s": (1.0, -alpha)}.get(name.strip("_")[0], (1.0, alpha))
+    if name == "__radd__":
+        signs = (1.0, 1.0)
+    device = next(each.device for each in args if isinstance(each, Tensor))
+    terms = tuple(each if isinstance(each, Tensor) else torch.tensor(each, device=device) for each in args[:2])
+    return Sum(SUM, name, lambda: func(*args, **kwargs), terms, signs)
+
+
+@parser("sum", "mean", "cumsum", "avg_pool1d", "avg_pool2d", "adaptive_avg_pool1d", "adaptive_avg_pool2d")
+def _reduction(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
+    return Sum(SUM, name, lambda: func(*args, **kwargs), (), ())
+
+
+@parser(*JOINS)
+def _joins(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
+    """Puts variables beside constants: passive to the rules, but the constants take their share in the ledger."""
+    return None
+
+
+@parser("softmax", "_safe_softmax")
+def _softmax(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
+    return Pointwise(SOFTMAX, name, lambda: func(*args, **kwargs), args[0] if args else kwargs["input"])
+
+
+@parser("layer_norm")
+def _layer_norm(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
+    value, shape = args[0], argument(args, kwargs, 1, "normalized_shape")
+    weight, bias = argument(args, kwargs, 2, "weight"), argument(args, kwargs, 3, "bias")
+    eps = argument(args, kwargs, 4, "eps", 1e-5)
+    dims = tuple(range(-len(shape), 0))
+    return Norm(NORM, name, lambda: func(*args, **kwargs), value, weight, bias, eps, dims, True, _same)
+
+
+@parser("rms_norm")
+def _rms_norm(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
+    value, shape, weight = args[0], argument(args, kwargs, 1, "normalized_shape"), argument(args, kwargs, 2, "weight")
+    eps = argument(args, kwargs, 3, "eps")
+    eps = torch.finfo(value.dtype).eps if eps is None else eps
+    return Norm(
+        NORM, name, lambda: func(*args, **kwargs), value, weight, None, eps, tuple(range(-len(shape), 0)), False, _same
+    )
+
+
+@parser("group_norm")
+def _group_norm(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
+    value, groups = args[0], argument(args, kwargs, 1, "num_groups")
+    weight, bias = argument(args, kwargs, 2, "weight"), argument(args, kwargs, 3, "bias")
+    eps = argument(args, kwargs, 4, "eps", 1e-5)
+    shape = (1, -1, *(1,) * (value.dim() - 2))
+    weight, bias = (None if each is None else each.reshape(shape) for each in (weight, bias))
+    return Norm(
+        NORM,
+        name,
+        lambda: func(*args, **kwargs),
+        value,
+        weight,
+        bias,
+        eps,
+        (-1,),
+        True,
+        lambda x: x.reshape(len(x), groups, -1),
+    )
+
+
+@parser("batch_norm")
+def _batch_norm(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
+    """In evaluation mode a batch norm is a linear map with a bias."""
+    value, mean, variance = args[0], argument(args, kwargs, 1, "running_mean"), argument(args, kwargs, 2, "running_var")
+    weight, bias = argument(args, kwargs, 3, "weight"), argument(args, kwargs, 4, "bias")
+    if argument(args, kwargs, 5, "training", False) or mean is None:
+        raise KeyError(name)
+    scale = torch.rsqrt(variance + argument(args, kwargs, 7, "eps", 1e-5))
+    scale = scale if weight is None else scale * weight
+    shift = -mean * scale if bias is None else bias - mean * scale
+    shape = (1, -1, *(1,) * (value.dim() - 2))
+    return Linear(
+        LINEAR, name, lambda: func(*args, **kwargs), value, scale.reshape(shape), shift.reshape(shape), torch.mul
+    )
+
+
+@parser("div", "__truediv__", "true_divide", "divide", "div_", "__itruediv__", "__rtruediv__", "__rdiv__")
+def _division(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
+    """By a constant it is passive. By a variable it normalizes: the denominator is held constant."""
+    numerator, denominator = (args[1], args[0]) if name.startswith("__r") else (args[0], args[1])
+    if not is_variable(denominator):
+        return None
+    if not is_variable(numerator) or kwargs:
+        raise KeyError(name)
+    held = denominator.detach()
+    return Product(PRODUCT, "division", lambda: numerator / held, (numerator,), lambda x: x / held)
+
+
+@parser(*ACTIVATIONS)
+def _activation(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
+    x, rest = (args[0], args[1:]) if args else (kwargs["input"], ())
+    others = {key: value for key, value in kwargs.items() if key != "input"}
+    # On a copy where the call works in place: its rule needs the input as it was.
+    in_place = name.endswith("_") or others.get("inplace") or True in rest
+    return Pointwise(ACTIVATION, name, lambda: func(x.detach().clone() if in_place else x, *rest, **others), x)
+
+
+@parser(*GATES)
+def _gate(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
+    return Pointwise(GATE, name, lambda: func(*args, **kwargs), args[0] if args else kwargs["input"])
+
+
+@parser(*NORMALIZERS)
+def _normalizer(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
+    return Pointwise(NORMALIZER, name, lambda: func(*args, **kwargs), args[0] if args else kwargs["input"])
+
+
+def _same(x: Tensor) -> Tensor:
+    return x
+
+
+def _linear_of_variables(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    product = input @ weight.transpose(-2, -1)
+    return product if bias is None else product + bias
+
+
+def _addmm_of_variables(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    return beta * input + alpha * (mat1 @ mat2)
+
+
+def _baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    return beta * input + alpha * (batch1 @ batch2)
+
+
+def attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """`scaled_dot_product_attention` written out: Z = Q K' scale + mask, A = softmax(Z), O = A V."""
+    if enable_gqa:
+        groups = query.shape[-3] // key.shape[-3]
+        key, value = key.repeat_interleave(groups, -3), value.repeat_interleave(groups, -3)
+    logits = (query @ key.transpose(-2, -1)) * (query.shape[-1] ** -0.5 if scale is None else scale)
+    if is_causal:
+        keep = torch.ones(logits.shape[-2:], dtype=torch.bool, device=logits.device).tril()
+        attn_mask = keep if attn_mask is None else attn_mask & keep
+    if attn_mask is None:
+        return torch.softmax(logits, dim=-1) @ value
+    if attn_mask.dtype != torch.bool:
+        return torch.softmax(logits + attn_mask, dim=-1) @ value
+    # The lowest finite number instead of -inf, so that a row in which everything is masked has no NaN; its output is 0.
+    # Added and not filled in, as eager attention does: rules that stabilize sums then see the same sum.
+    lowest = torch.zeros(attn_mask.shape, dtype=logits.dtype, device=logits.device)
+    lowest.masked_fill_(~attn_mask, torch.finfo(logits.dtype).min)
+    return torch.softmax(logits + lowest, dim=-1) @ value * attn_mask.any(dim=-1, keepdim=True)
+
+
+DECOMPOSED: dict[str, Callable[..., Any]] = {
+    "scaled_dot_product_attention": attention,
+    "linear": _linear_of_variables,
+    "addmm": _addmm_of_variables,
+    "baddbmm": _baddbmm,
+    "addcmul": lambda input, tensor1, tensor2, *, value=1: input + value * (tensor1 * tensor2),
+    "outer": lambda input, vec2: input.unsqueeze(-1) * vec2.unsqueeze(-2),
+    "glu": lambda x, dim=-1: F.sigmoid(x.chunk(2, dim=dim)[1]) * x.chunk(2, dim=dim)[0],
+}
+"""Calls that are several operations at once, written out in those; each of them then gets its rule."""

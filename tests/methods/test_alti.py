@@ -1,0 +1,254 @@
+"""ALTI-Logit against the authors' formulas, written out for GPT-2 and Llama with the modules' own weights."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import axioms
+from axioms.errors import InputError
+from axioms.methods import alti
+from axioms.methods.alti import logit_shares
+from axioms.propagate.precision import KeepFloat64
+from axioms.subjects.inputs import read_inputs
+from axioms.subjects.model import Model
+from axioms.subjects.targets import choose
+from axioms.subjects.tiny import tiny
+
+IDS = torch.tensor([[5, 7, 11, 13, 9], [8, 30, 21, 4, 17]])
+TARGET = torch.tensor([3, 25])
+DECODERS = ["gpt2", "opt", "llama", "mistral", "phi3", "qwen2", "qwen3", "qwen3-moe"]
+
+
+def given(ids: Tensor) -> dict[str, Tensor]:
+    return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+
+
+class Block(NamedTuple):
+    """What the formulas need of one layer, with one attention matrix and one W_V, W_O per head."""
+
+    attention: Tensor
+    values: list[Tensor]
+    value_biases: list[Tensor]
+    outputs: list[Tensor]
+    output_bias: Tensor
+    norm: Any
+    mlp: Tensor
+
+
+class Norm(NamedTuple):
+    weight: Tensor
+    bias: Tensor
+    eps: float
+    centered: bool
+
+    def linear(self, v: Tensor, x: Tensor) -> Tensor:
+        """L(v; x): the norm of x applied to v, without the bias (contributions.py:127-169)."""
+        if self.centered:
+            return (
+                (v - v.mean(-1, keepdim=True))
+                * self.weight
+                / (x.var(-1, unbiased=False, keepdim=True) + self.eps).sqrt()
+            )
+        return v * self.weight / ((x * x).mean(-1, keepdim=True) + self.eps).sqrt()
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return self.linear(x, x) + self.bias
+
+
+def layer_norm(module: Any) -> Norm:
+    return Norm(module.weight, module.bias, module.eps, True)
+
+
+def rms_norm(module: Any) -> Norm:
+    return Norm(module.weight, torch.zeros_like(module.weight), module.variance_epsilon, False)
+
+
+def causal_softmax(q: Tensor, k: Tensor) -> Tensor:
+    logits = q @ k.T / q.shape[-1] ** 0.5
+    return torch.softmax(logits.masked_fill(torch.ones_like(logits).triu(1).bool(), -torch.inf), dim=-1)
+
+
+def gpt2_block(block: Any, x: Tensor) -> Block:
+    norm, heads = layer_norm(block.ln_1), block.attn.num_heads
+    q, k, _ = (norm(x) @ block.attn.c_attn.weight + block.attn.c_attn.bias).chunk(3, dim=-1)
+    width = q.shape[-1] // heads
+    value = block.attn.c_attn.weight.chunk(3, dim=1)[2].split(width, dim=1)
+    bias = block.attn.c_attn.bias.chunk(3)[2].split(width)
+    output = block.attn.c_proj.weight.split(width, dim=0)
+    pairs = zip(q.split(width, -1), k.split(width, -1), strict=True)
+    attention = torch.stack([causal_softmax(a, b) for a, b in pairs])
+    return Block(attention, list(value), list(bias), list(output), block.attn.c_proj.bias, norm, x)
+
+
+def llama_block(block: Any, x: Tensor, rotary: tuple[Tensor, Tensor]) -> Block:
+    norm, width = rms_norm(block.input_layernorm), block.self_attn.head_dim
+    cos, sin = rotary
+
+    def rotated(v: Tensor) -> Tensor:
+        half = v.shape[-1] // 2
+        return v * cos + torch.cat([-v[:, half:], v[:, :half]], dim=-1) * sin
+
+    own = block.self_attn
+    q, k = (norm(x) @ own.q_proj.weight.T).split(width, -1), (norm(x) @ own.k_proj.weight.T).split(width, -1)
+    groups = len(q) // len(k)
+    attention = torch.stack([causal_softmax(rotated(each), rotated(k[h // groups])) for h, each in enumerate(q)])
+    per_group = own.v_proj.weight.T.split(width, dim=1)
+    values = [per_group[h // groups] for h in range(len(q))]
+    outputs = list(own.o_proj.weight.T.split(width, dim=0))
+    zero = torch.zeros(x.shape[-1], dtype=x.dtype)
+    return Block(attention, values, [torch.zeros(width, dtype=x.dtype)] * len(q), outputs, zero, norm, x)
+
+
+def alti_by_hand(blocks: Any, final: Norm, unembed: Tensor, x: Tensor) -> dict[str, Tensor]:
+    """One example. `blocks` gives, for a state x, the Block that reads it and the MLP to apply afterwards."""
+    length = len(x)
+    mixing: list[Tensor] = []
+    initial, parts, mlps, biases = x[-1], [], [], []
+    for read, mlp in blocks:
+        block = read(x)
+        affine = torch.zeros(length, length, x.shape[-1], dtype=x.dtype)
+        for h in range(len(block.values)):
+            theta = (block.norm.bias @ block.values[h] + block.value_biases[h]) @ block.outputs[h]
+            for s in range(length):
+                linear = block.norm.linear(x[s], x[s]) @ block.values[h] @ block.outputs[h]
+                for t in range(length):
+                    affine[t, s] += block.attention[h, t, s] * (linear + theta)
+        y = x + affine.sum(1) + block.output_bias
+        contributions = torch.zeros(length, length, dtype=x.dtype)
+        for t in range(length):
+            for s in range(length):
+                transformed = affine[t, s] + (x[t] if s == t else 0)
+                distance = (y[t] - transformed).abs().sum()
+                contributions[t, s] = torch.clamp(y[t].abs().sum() - distance, min=0)
+            contributions[t] /= contributions[t].sum()
+        mixing.append(contributions if not mixing else contributions @ mixing[-1])
+        parts.append(affine[-1])
+        biases.append(block.output_bias)
+        mlps.append(mlp(y)[-1])
+        x = y + mlp(y)
+    logit = {"output": unembed @ final(x)[-1], "head_bias": unembed @ final.bias}
+    for name, vectors in {"initial": [initial], "mlp": mlps, "attention_bias": biases}.items():
+        logit[name] = sum((unembed @ final.linear(each, x[-1]) for each in vectors), torch.zeros((), dtype=x.dtype))
+    layers = [torch.stack([unembed @ final.linear(each, x[-1]) for each in part]) for part in parts]
+    logit["tokens"] = layers[0] + sum(g @ m for g, m in zip(layers[1:], mixing, strict=False))
+    return logit
+
+
+def gpt2_by_hand(model: Any, ids: Tensor, target: int) -> dict[str, Tensor]:
+    body = model.transformer
+    blocks = [
+        (lambda x, block=block: gpt2_block(block, x), lambda y, block=block: block.mlp(layer_norm(block.ln_2)(y)))
+        for block in body.h
+    ]
+    x = body.wte.weight[ids] + body.wpe.weight[: len(ids)]
+    return alti_by_hand(blocks, layer_norm(body.ln_f), model.lm_head.weight[target], x)
+
+
+def llama_by_hand(model: Any, ids: Tensor, target: int) -> dict[str, Tensor]:
+    body = model.model
+    x = body.embed_tokens.weight[ids]
+    cos, sin = body.rotary_emb(x.unsqueeze(0), torch.arange(len(ids)).unsqueeze(0))
+    blocks = [
+        (
+            lambda x, block=block: llama_block(block, x, (cos[0], sin[0])),
+            lambda y, block=block: block.mlp(rms_norm(block.post_attention_layernorm)(y)),
+        )
+        for block in body.layers
+    ]
+    return alti_by_hand(blocks, rms_norm(body.norm), model.lm_head.weight[target], x)
+
+
+@pytest.mark.parametrize(("architecture", "by_hand"), [("gpt2", gpt2_by_hand), ("llama", llama_by_hand)])
+@pytest.mark.parametrize("backend", ["eager", "sdpa"])
+def test_every_term_is_the_authors(architecture: str, by_hand: Any, backend: Any) -> None:
+    model = tiny(architecture=architecture, backend=backend)
+    shares = shares_of(model, given(IDS))
+    for example, target in enumerate(TARGET.tolist()):
+        with torch.no_grad(), KeepFloat64():
+            wanted = by_hand(model, IDS[example], target)
+        torch.testing.assert_close(shares.tokens[example], wanted.pop("tokens"), rtol=0, atol=1e-9)
+        torch.testing.assert_close(shares.initial[example, :-1], torch.zeros(4, dtype=torch.float64))
+        assert shares.initial[example, -1].item() == pytest.approx(wanted.pop("initial").item(), abs=1e-9)
+        for name, value in wanted.items():
+            assert getattr(shares, name)[example].item() == pytest.approx(value.item(), abs=1e-9), name
+
+
+def shares_of(model: nn.Module, inputs: dict[str, Tensor]) -> alti.Shares:
+    wrapped = Model(model)
+    read = read_inputs(model, inputs)
+    with wrapped.at_rest(), torch.no_grad():
+        target = choose(TARGET, wrapped(read))
+    with wrapped.at_rest():
+        return logit_shares(wrapped, read, target)
+
+
+@pytest.mark.parametrize("architecture", DECODERS)
+def test_the_logit_is_the_sum_of_its_shares(architecture: str) -> None:
+    """The final norm's bias is computed from its weights here, so that it cannot take up what is missing."""
+    model = tiny(architecture=architecture)
+    shares = shares_of(model, given(IDS))
+    with torch.no_grad(), KeepFloat64():
+        logits = model(**given(IDS)).logits[torch.arange(2), -1, TARGET]
+    final: Any = {"gpt2": "transformer.ln_f", "opt": "model.decoder.final_layer_norm"}.get(architecture)
+    unembed: Any = model.get_submodule("lm_head").weight
+    beta = torch.zeros(2, dtype=torch.float64) if final is None else unembed[TARGET] @ model.get_submodule(final).bias
+    total = shares.tokens.sum(1) + shares.initial.sum(1) + shares.mlp + shares.attention_bias + beta
+    torch.testing.assert_close(total, logits, rtol=0, atol=1e-9)
+    torch.testing.assert_close(shares.head_bias, beta, rtol=0, atol=1e-9)
+
+
+def test_the_initial_share_goes_to_the_token_that_is_read() -> None:
+    model = tiny(architecture="llama")
+    shares = shares_of(model, given(IDS))
+    without = axioms.attribute(model, given(IDS), target=TARGET, method="alti_logit")
+    last = axioms.attribute(model, given(IDS), target=TARGET, method="alti_logit", initial="last_token")
+    torch.testing.assert_close(without.scores, shares.tokens)
+    torch.testing.assert_close(last.scores[:, -1] - without.scores[:, -1], shares.initial[:, -1])
+    torch.testing.assert_close(last.scores[:, :-1], without.scores[:, :-1])
+    for found in (without, last):
+        torch.testing.assert_close(found.scores.sum(1), found.total, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("architecture", ["gpt2", "llama"])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_padding_changes_nothing(architecture: str, side: str) -> None:
+    model = tiny(architecture=architecture)
+    alone = axioms.attribute(model, given(IDS), target=TARGET, method="alti_logit").scores
+    pad = torch.zeros(2, 3, dtype=torch.long)
+    order = (lambda a, b: torch.cat([a, b], 1)) if side == "left" else (lambda a, b: torch.cat([b, a], 1))
+    places = order(pad, torch.arange(5).expand(2, 5))
+    padded = {"input_ids": order(pad, IDS), "attention_mask": order(pad, torch.ones_like(IDS)), "position_ids": places}
+    found = axioms.attribute(model, padded, target=TARGET, method="alti_logit").scores
+    torch.testing.assert_close(found, order(torch.zeros(2, 3, dtype=torch.float64), alone), rtol=0, atol=1e-12)
+
+
+def test_it_keeps_no_ledger() -> None:
+    """Its gradient at the final norm goes through the engine, and is no propagation of relevance."""
+    with pytest.raises(InputError, match="no ledger"):
+        axioms.attribute(tiny(architecture="gpt2"), given(IDS), method="alti_logit", ledger=True)
+
+
+def test_rows_at_a_time_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tiny(architecture="gpt2")
+    whole = axioms.attribute(model, given(IDS), target=TARGET, method="alti_logit").scores
+    monkeypatch.setattr(alti, "ENTRIES", 1)
+    torch.testing.assert_close(axioms.attribute(model, given(IDS), target=TARGET, method="alti_logit").scores, whole)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "reason"),
+    [
+        ("bert", "post-norm or parallel"),
+        ("gpt-neox", "post-norm or parallel"),
+        ("modernbert", "does not fit"),
+        ("gemma3", "in the order NANNNNANNNN"),
+        ("mamba", "in the order NNN"),
+    ],
+)
+def test_models_it_does_not_fit_are_refused(architecture: str, reason: str) -> None:
+    with pytest.raises(InputError, match=f"pre-norm decoders.*{reason}"):
+        axioms.attribute(tiny(architecture=architecture), given(IDS), target=0, method="alti_logit")
