@@ -6,6 +6,7 @@ mistake is told from one that is where it should be.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -28,7 +30,10 @@ from axioms.subjects.model import Model
 ANYWHERE = """loo gradient gradient_x_input integrated_gradients attnlrp cp_lrp lrp_epsilon lrp_gamma
     lrp_alpha1_beta0""".split()
 """Methods that fit every model; `random` draws on the CPU on purpose."""
-SPECS = sorted(path.name for path in (Path(__file__).parent.parent / "specs").glob("[!_]*.yaml"))
+FOLDER = Path(__file__).parent.parent / "specs"
+SPECS = sorted(path.name for path in FOLDER.glob("[!_]*.yaml"))
+ON_META = [name for name in SPECS if "tiny:" not in (FOLDER / name).read_text()]
+"""Specs whose models decide nothing by their data: those of transformers ask whether a mask masks anything."""
 
 
 class OnlyMeta(TorchDispatchMode):
@@ -56,7 +61,7 @@ def test_the_guard_itself_catches_a_tensor_on_the_wrong_device() -> None:
         torch.zeros(2)
 
 
-@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("spec", ON_META)
 def test_subjects_are_built_on_the_device(root: Path, spec: str) -> None:
     subject = on_meta(root, spec)
     assert subject.target.index.device.type == "meta"
@@ -66,7 +71,7 @@ def test_subjects_are_built_on_the_device(root: Path, spec: str) -> None:
 
 
 @pytest.mark.parametrize("method", ANYWHERE)
-@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("spec", ON_META)
 def test_methods_stay_on_the_device(root: Path, spec: str, method: str) -> None:
     subject = on_meta(root, spec)
     for side in subject.sides.values():
@@ -87,7 +92,7 @@ def test_random_draws_on_the_cpu_on_purpose_and_delivers_on_the_device(root: Pat
     assert found.scores.device.type == "meta"
 
 
-@pytest.mark.parametrize("axiom", sorted(AXIOMS))
+@pytest.mark.parametrize("axiom", ["conservation", "implementation_invariance", "loo_correlation", "perturbation"])
 def test_axioms_call_the_model_on_the_device(root: Path, axiom: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scores come to the CPU as numpy arrays by `as_numpy` alone; what goes to the model is on the device."""
     shapes: list[torch.Size] = []
@@ -115,6 +120,65 @@ def test_axioms_call_the_model_on_the_device(root: Path, axiom: str, monkeypatch
     options = {"step": 98} if axiom == "perturbation" else {}
     runner._measure_axiom(axiom, options, case, run, method)
     assert shapes
+
+
+class NamesItsDevice(TorchFunctionMode):
+    """Raises where our own code makes a tensor and does not say on which device: it would be the CPU."""
+
+    FACTORIES = frozenset("zeros ones full empty arange tensor rand randn randint eye linspace as_tensor".split())
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if getattr(func, "__name__", "") in self.FACTORIES and kwargs.get("device") is None:
+            caller = sys._getframe(1).f_code
+            if "/axioms/" in caller.co_filename and caller.co_name not in ON_THE_CPU_ON_PURPOSE:
+                raise AssertionError(f"{func.__name__} without a device in {caller.co_filename}:{caller.co_name}")
+        return func(*args, **kwargs)
+
+
+ON_THE_CPU_ON_PURPOSE = {"random", "tiny", "tokens", "random_tokens", "random_images", "points"}
+"""Seeded draws that are the same on every device, and models and data, which are moved to it once they are made."""
+
+
+def test_that_guard_catches_a_tensor_without_a_device() -> None:
+    source = "import torch\ndef make():\n    return torch.zeros(2)\n"
+    space: dict[str, Any] = {}
+    exec(compile(source, "/somewhere/axioms/made_up.py", "exec"), space)
+    with NamesItsDevice(), pytest.raises(AssertionError, match="zeros without a device"):
+        space["make"]()
+
+
+@pytest.mark.parametrize("architecture", ["bert", "llama"])
+def test_every_method_and_axiom_names_its_device(architecture: str, tmp_path: Path) -> None:
+    methods = [name for name in METHODS if name != "lrp" and not (name == "alti_logit" and architecture == "bert")]
+    (tmp_path / "spec.yaml").write_text(
+        f"""claim: c
+subject:
+  pair:
+    left: {{tiny: {{architecture: {architecture}}}}}
+    right: {{tiny: {{architecture: {architecture}, backend: sdpa}}}}
+  data: {{random-tokens: {{n: 2, length: 6}}}}
+run: {{dtype: float64}}
+methods: [{", ".join(methods)}]
+checks:
+  - {{axiom: implementation_invariance, expect: {{relative_gap.max: {{le: 1e-9}}}}}}
+  - {{axiom: ledger, methods: [attnlrp, cp_lrp]}}
+  - {{axiom: engine_agreement, methods: [attnlrp, cp_lrp]}}
+  - {{axiom: loo_correlation, methods: [attnlrp], record: [pearson.mean]}}
+  - {{axiom: perturbation, methods: [attnlrp], record: [delta.mean]}}
+  - {{axiom: purity, methods: [attnlrp]}}
+  - {{axiom: batch_invariance, methods: [attnlrp]}}
+  - {{axiom: backend_invariance, methods: [attnlrp]}}
+  - {{axiom: padding_invariance, methods: [attnlrp]}}
+  - {{axiom: precision, methods: [attnlrp]}}
+"""
+    )
+    checks = expand_file(tmp_path / "spec.yaml").checks
+    axioms_run = {check.function for check in checks} | {"conservation", "relevance"}  # these two make no tensor
+    assert axioms_run == set(AXIOMS)
+    runner = Runner()
+    with NamesItsDevice():
+        assert all(runner.run(check).judgement.passed for check in checks)
 
 
 def test_auto_picks_cuda_where_there_is_one(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,8 @@ from axioms.propagate import ledger, tap
 from axioms.propagate.composite import Composite
 from axioms.propagate.modules import Where, watching
 from axioms.propagate.operations import ACTIVATION, GATE, SOFTMAX, Operation, Pointwise, variables
-from axioms.propagate.parse import DECOMPOSED, JOINS, PASSIVE, parse
-from axioms.propagate.rules import RULES
+from axioms.propagate.parse import DECOMPOSED, IN_PLACE, JOINS, PASSIVE, parse
+from axioms.propagate.rules import CONSTANT_HEADS, GATED, RULES
 from axioms.subjects.inputs import Inputs
 from axioms.subjects.model import Model
 from axioms.subjects.targets import Target
@@ -45,6 +45,12 @@ class Propagation(TorchFunctionMode):
             or not any(True for _ in variables((*args, *kwargs.values())))
         ):
             return func(*args, **kwargs)
+        if name in IN_PLACE or kwargs.get("inplace"):
+            options = {key: option for key, option in kwargs.items() if key != "inplace"}
+            with self:
+                copy = marked_as(args[0], args[0].clone())  # the rule needs it as it was
+                value = beside(name, func)(copy, *args[1:], **options)
+            return written(args[0], value)
         try:
             operation = parse(name, func, args, kwargs)
         except KeyError:
@@ -125,6 +131,30 @@ def foreign_functions(outputs: Tensor) -> list[str]:
             found.append(function.__name__)
         open_nodes += [following for following, _ in node.next_functions]
     return found
+
+
+def beside(name: str, func: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that computes what an in-place function writes."""
+    if not name.endswith("_"):
+        return func  # by its `inplace` option
+    plain = name.replace("__i", "__") if name.startswith("__i") else name.removesuffix("_")
+    return getattr(Tensor, plain, None) or getattr(torch.nn.functional, plain)
+
+
+def marked_as(marked: Tensor, tensor: Tensor) -> Tensor:
+    """The tensor with the marks of another, and no others."""
+    for mark in (GATED, CONSTANT_HEADS):
+        if hasattr(marked, mark):
+            setattr(tensor, mark, getattr(marked, mark))
+        elif hasattr(tensor, mark):
+            delattr(tensor, mark)
+    return tensor
+
+
+def written(place: Tensor, value: Tensor) -> Tensor:
+    """The value in its place, with its marks."""
+    place.copy_(value)
+    return marked_as(value, place) if value.requires_grad else place.detach()
 
 
 def constants_of(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:

@@ -114,9 +114,9 @@ def explicit(function: ExplicitRule) -> ExplicitRule:
 def epsilon(step: Step, *, epsilon: float = 0.0) -> Tensor:
     """Equation (1): R_i = sum_j z_ij / (z_j + epsilon sign(z_j)) R_j, where z_j includes the bias.
 
-    Of a sum each term gets its part; what constants (positions, biases) would get is lost. Adding a constant zero splits
-    nothing, so that epsilon has no place there. For an operation that is not linear z_ij is x_i dz_j / dx_i, so that
-    this is Gradient x Input.
+    Of a sum each term gets its part; what constants (positions, biases) would get is lost. Adding a zero
+    splits nothing, so epsilon has no place there. For an operation that is not linear z_ij is x_i dz_j / dx_i, which
+    makes this Gradient x Input.
     """
     return step.carry(_proportional(step, epsilon), *step.copies)
 
@@ -124,8 +124,8 @@ def epsilon(step: Step, *, epsilon: float = 0.0) -> Tensor:
 def _proportional(step: Step, epsilon: float = 0.0) -> Share:
     z, share = step.value, contributions(step.plain, step.copies)
     denominator = step.stabilized(z, epsilon)
-    for constant in step.operation.constants if isinstance(step.operation, Sum) else ():
-        denominator = torch.where(constant == 0, step.stabilized(z), denominator)
+    for term in step.operation.terms if isinstance(step.operation, Sum) else ():
+        denominator = torch.where(term.detach() == 0, step.stabilized(z), denominator)
     return lambda relevance: share(relevance / denominator)
 
 

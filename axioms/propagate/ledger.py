@@ -145,8 +145,8 @@ def _affine(operation: Operation, value: Tensor, options: Mapping[str, Any]) -> 
 def _epsilon(operation: Operation, value: Tensor, options: Mapping[str, Any]) -> Kept:
     """z - z^2 / (z + eps sign z) stays with the stabilizer; the constants keep their share of the rest."""
     factor = _share(value, 1, options.get("epsilon", 0.0))
-    for constant in operation.constants if isinstance(operation, Sum) else ():
-        factor = torch.where(constant == 0, 1.0, factor)  # nothing was split there
+    for term in operation.terms if isinstance(operation, Sum) else ():
+        factor = torch.where(term == 0, 1.0, factor)  # nothing was split there
     constants = {name: coefficient * factor for name, coefficient in _affine(operation, value, {}).items()}
     return {**constants, "epsilon": value * (1 - factor)}
 
@@ -200,7 +200,8 @@ def _share(value: Tensor, parts: int, epsilon: float) -> Tensor:
     """z / (parts z + eps sign z), and 1 / parts at eps 0."""
     if epsilon == 0:
         return torch.full_like(value, 1 / parts)
-    return value / (parts * value + epsilon * torch.where(value < 0, -1.0, 1.0).to(value.dtype))
+    share = value / (parts * value + epsilon * torch.where(value < 0, -1.0, 1.0).to(value.dtype))
+    return torch.where(value.isinf(), 1 / parts, share)
 
 
 def _quotient(numerator: Tensor, denominator: Tensor) -> Tensor:

@@ -54,9 +54,14 @@ ACTIVATIONS = """relu relu_ gelu silu silu_ tanh tanh_ leaky_relu leaky_relu_ el
 """Functions with g(0) = 0, for which the identity rule is exact where the input is zero."""
 JOINS = "cat concat concatenate stack hstack vstack where masked_fill masked_fill_".split()
 """Calls that put variables beside constants."""
+IN_PLACE = frozenset(
+    """add_ sub_ mul_ div_ __iadd__ __isub__ __imul__ __itruediv__ relu_ silu_ tanh_ leaky_relu_ elu_ sigmoid_ exp_
+    rsqrt_ sqrt_ baddbmm_""".split()
+)
+"""Operations that overwrite their first argument: done beside it, under their rule, and then written there."""
 GATES = "sigmoid sigmoid_ hardsigmoid softplus exp exp_ logsigmoid".split()
 """Functions with g(0) != 0: no share of their value belongs to their input alone. A composite must say what to do."""
-NORMALIZERS = "rsqrt rsqrt_ sqrt sqrt_ std var var_mean std_mean norm vector_norm linalg_vector_norm".split()
+NORMALIZERS = "rsqrt rsqrt_ sqrt sqrt_ std var norm vector_norm linalg_vector_norm".split()
 
 
 def parse(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
@@ -157,9 +162,10 @@ def _contraction(
 
 @parser("mul", "__mul__", "__rmul__", "multiply", "mul_", "__imul__")
 def _mul(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    if len(args) < 2 or not (is_variable(args[0]) and is_variable(args[1])):
+    left, right = argument(args, kwargs, 0, "input"), argument(args, kwargs, 1, "other")
+    if not (is_variable(left) and is_variable(right)):
         return None
-    return Product(PRODUCT, name, lambda: func(*args, **kwargs), (args[0], args[1]), torch.mul)
+    return Product(PRODUCT, name, lambda: func(*args, **kwargs), (left, right), torch.mul)
 
 
 @parser("pow", "__pow__", "square")
@@ -180,7 +186,7 @@ def _power(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> O
 @parser("add", "__add__", "__radd__", "add_", "__iadd__", "sub", "__sub__", "sub_", "__isub__", "__rsub__", "rsub")
 def _add(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
     alpha = kwargs.get("alpha", 1)
-    signs = {"r": (-alpha, 1.0), "s": (1.0, -alpha)}.get(name.strip("_")[0], (1.0, alpha))
+    signs = {"r": (-alpha, 1.0), "s": (1.0, -alpha)}.get(name.strip("_").removeprefix("i")[0], (1.0, alpha))
     if name == "__radd__":
         signs = (1.0, 1.0)
     device = next(each.device for each in args if isinstance(each, Tensor))
@@ -263,10 +269,12 @@ def _batch_norm(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs)
 @parser("div", "__truediv__", "true_divide", "divide", "div_", "__itruediv__", "__rtruediv__", "__rdiv__")
 def _division(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
     """By a constant it is passive. By a variable it normalizes: the denominator is held constant."""
-    numerator, denominator = (args[1], args[0]) if name.startswith("__r") else (args[0], args[1])
+    numerator, denominator = argument(args, kwargs, 0, "input"), argument(args, kwargs, 1, "other")
+    if name.startswith("__r"):
+        numerator, denominator = denominator, numerator
     if not is_variable(denominator):
         return None
-    if not is_variable(numerator) or kwargs:
+    if not is_variable(numerator) or kwargs.get("rounding_mode") is not None:
         raise KeyError(name)
     held = denominator.detach()
     return Product(PRODUCT, "division", lambda: numerator / held, (numerator,), lambda x: x / held)
@@ -274,11 +282,7 @@ def _division(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -
 
 @parser(*ACTIVATIONS)
 def _activation(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    x, rest = (args[0], args[1:]) if args else (kwargs["input"], ())
-    others = {key: value for key, value in kwargs.items() if key != "input"}
-    # On a copy where the call works in place: its rule needs the input as it was.
-    in_place = name.endswith("_") or others.get("inplace") or True in rest
-    return Pointwise(ACTIVATION, name, lambda: func(x.detach().clone() if in_place else x, *rest, **others), x)
+    return Pointwise(ACTIVATION, name, lambda: func(*args, **kwargs), args[0] if args else kwargs["input"])
 
 
 @parser(*GATES)
@@ -293,6 +297,13 @@ def _normalizer(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs)
 
 def _same(x: Tensor) -> Tensor:
     return x
+
+
+def _mean_like(
+    input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
+) -> Tensor:
+    """The mean that goes with a variance: a sum to the rules, and not held constant with the deviation."""
+    return input.mean(None if isinstance(dim, bool) else dim, keepdim=keepdim)
 
 
 def _linear_of_variables(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -344,6 +355,8 @@ DECOMPOSED: dict[str, Callable[..., Any]] = {
     "baddbmm": _baddbmm,
     "addcmul": lambda input, tensor1, tensor2, *, value=1: input + value * (tensor1 * tensor2),
     "outer": lambda input, vec2: input.unsqueeze(-1) * vec2.unsqueeze(-2),
+    "var_mean": lambda *args, **kwargs: (torch.var(*args, **kwargs), _mean_like(*args, **kwargs)),
+    "std_mean": lambda *args, **kwargs: (torch.std(*args, **kwargs), _mean_like(*args, **kwargs)),
     "glu": lambda x, dim=-1: F.sigmoid(x.chunk(2, dim=dim)[1]) * x.chunk(2, dim=dim)[0],
 }
 """Calls that are several operations at once, written out in those; each of them then gets its rule."""

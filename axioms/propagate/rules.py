@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from axioms.propagate.operations import Linear, Norm, Operation, Pointwise, Product, Sum
+from axioms.propagate.operations import LINEAR, PRODUCT, SUM, Linear, Norm, Operation, Pointwise, Product, Sum
 
 Rule = Callable[..., Tensor]
 
@@ -82,22 +82,26 @@ def stabilized(value: Tensor, parts: Tensor | float, epsilon: float) -> Tensor |
     if epsilon == 0:
         return 1 / parts
     value = value.detach()
-    return value / (parts * value + epsilon * torch.where(value < 0, -1.0, 1.0).to(value.dtype))
+    total = parts * value
+    share = value / (total + epsilon * torch.where(value < 0, -1.0, 1.0).to(value.dtype))
+    return torch.where(total.isinf(), 1 / parts, share)  # a masked logit
 
 
 @rule
 def epsilon(operation: Operation, *, epsilon: float = 0.0) -> Tensor:
     """Equation (1): R_i = sum_j z_ij / (z_j + epsilon sign(z_j)) R_j, where z_j includes the bias.
 
-    Adding a constant zero splits nothing and keeps nothing back: a mask must not matter where it masks nothing.
+    Adding a zero splits nothing and keeps nothing back: a mask must not matter where it masks nothing.
     """
     value = operation.forward()
     if epsilon == 0:
         return value
     factor = stabilized(value, 1, epsilon)
     if isinstance(operation, Sum):
-        for constant in operation.constants:
-            factor = torch.where(constant == 0, 1.0, factor)
+        for term in operation.terms:
+            factor = torch.where(term.detach() == 0, 1.0, factor)
+    if operation.kind not in (LINEAR, SUM, PRODUCT):
+        value = value.clone()  # tanh, softmax and others need their own value on the way back: it must not be marked
     return scale_gradient(value, factor)
 
 

@@ -143,7 +143,6 @@ ARCHITECTURES: dict[str, Architecture] = {
             "num_labels": 3,
             "relative_attention_num_buckets": 8,
         },
-        backends=("eager",),
     ),
     "vit": Architecture(
         "ViTConfig",
