@@ -150,7 +150,9 @@ def test_that_guard_catches_a_tensor_without_a_device() -> None:
 
 @pytest.mark.parametrize("architecture", ["bert", "llama"])
 def test_every_method_and_axiom_names_its_device(architecture: str, tmp_path: Path) -> None:
-    methods = [name for name in METHODS if name != "lrp" and not (name == "alti_logit" and architecture == "bert")]
+    # On BERT ALTI-Logit does not apply, and the gradient sums to nothing but rounding over an embedding's width.
+    left_out = {"lrp", *(("alti_logit", "gradient") if architecture == "bert" else ())}
+    methods = [name for name in METHODS if name not in left_out]
     (tmp_path / "spec.yaml").write_text(
         f"""claim: c
 subject:

@@ -27,7 +27,10 @@ def differentiate(model: Model, inputs: Inputs, target: Target) -> Tensor:
 
 @method("gradient", passes=1)
 def gradient(model: Model, inputs: Inputs, target: Target) -> Tensor:
-    """The gradient itself (Simonyan et al. 2014)."""
+    """The gradient itself (Simonyan et al. 2014), summed over the width of an embedding.
+
+    Where a LayerNorm follows the embeddings that sum is zero; `gradient_l1` and `gradient_l2` are made for them.
+    """
     return differentiate(model, inputs, target)
 
 

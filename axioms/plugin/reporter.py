@@ -9,7 +9,7 @@ import pytest
 
 from axioms.errors import display_path
 from axioms.report.results import Results
-from axioms.report.tables import CLAIMED, FAILED, aligned, beside_paper, matrix
+from axioms.report.tables import CLAIMED, FAILED, aligned, beside_paper, matrix, within
 
 SAVE_EVERY = 5.0
 STATUS = {0: "passed", 1: "failed", 2: "interrupted"}
@@ -49,7 +49,7 @@ class Reporter:
             return
         terminalreporter.section("axioms")
         header, rows = matrix(records)
-        lines = aligned(header, rows) if rows else []
+        lines = within(max(terminalreporter._tw.fullwidth, 60), header, rows)
         if any(CLAIMED in row for row in rows):
             lines.append("* violated, as its spec claims")
         for spec in dict.fromkeys(record["spec"] for record in records):

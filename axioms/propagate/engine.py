@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
+from weakref import WeakSet
 
 import torch
 from torch import Tensor, nn
@@ -15,12 +16,15 @@ from axioms.errors import UncoveredOperation
 from axioms.propagate import ledger, tap
 from axioms.propagate.composite import Composite
 from axioms.propagate.modules import Where, watching
-from axioms.propagate.operations import ACTIVATION, GATE, SOFTMAX, Operation, Pointwise, variables
+from axioms.propagate.operations import ACTIVATION, GATE, SOFTMAX, Operation, Pointwise, has_variable
 from axioms.propagate.parse import DECOMPOSED, IN_PLACE, JOINS, PASSIVE, parse
 from axioms.propagate.rules import CONSTANT_HEADS, GATED, RULES
 from axioms.subjects.inputs import Inputs
 from axioms.subjects.model import Model
 from axioms.subjects.targets import Target
+
+_SEEN: WeakSet[nn.Module] = WeakSet()
+"""Models in which no custom autograd function was found."""
 
 
 class Propagation(TorchFunctionMode):
@@ -39,11 +43,7 @@ class Propagation(TorchFunctionMode):
     ) -> Any:
         kwargs = kwargs or {}
         name = getattr(func, "__name__", str(func))
-        if (
-            name in PASSIVE
-            or self.where.inside_activation
-            or not any(True for _ in variables((*args, *kwargs.values())))
-        ):
+        if name in PASSIVE or self.where.inside_activation or not has_variable(args, kwargs):
             return func(*args, **kwargs)
         if name in IN_PLACE or kwargs.get("inplace"):
             options = {key: option for key, option in kwargs.items() if key != "inplace"}
@@ -181,6 +181,8 @@ def forward(model: Model, inputs: Inputs, composite: Composite, *, strict: bool 
     with watching(model.module, replace) as where, listening, Propagation(composite, where, strict=strict) as mode:
         modes.append(mode)
         outputs = model(inputs)
+    if model.module not in _SEEN:  # once per model: what functions it calls is a matter of its code
         for name in foreign_functions(outputs):
             mode.uncovered(name)
-        return outputs
+        _SEEN.add(model.module)
+    return outputs

@@ -6,7 +6,7 @@ constant is linear.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,6 +83,17 @@ class Pointwise(Operation):
     """A function of one input, entry by entry: an activation, a gate, a softmax's input, a normalizer."""
 
     input: Tensor
+
+
+def has_variable(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Whether any argument depends on the input; asked of every call, so written for speed."""
+    for value in args:
+        if isinstance(value, Tensor):
+            if value.requires_grad:
+                return True
+        elif isinstance(value, list | tuple) and has_variable(tuple(value), {}):
+            return True
+    return has_variable(tuple(kwargs.values()), {}) if kwargs else False
 
 
 def variables(values: Iterable[Any]) -> Iterable[Tensor]:

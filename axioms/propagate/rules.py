@@ -67,9 +67,8 @@ def scale_gradient(value: Tensor, factor: Tensor | float) -> Tensor:
 
 def divided(numerator: Tensor, denominator: Tensor) -> Tensor:
     """Quotient without gradient, 0 where the denominator is 0."""
-    numerator, denominator = numerator.detach(), denominator.detach()
-    zero = denominator == 0
-    return torch.where(zero, 0, numerator / denominator.masked_fill(zero, 1))
+    denominator = denominator.detach()
+    return (numerator.detach() / denominator).masked_fill_(denominator == 0, 0)
 
 
 def wide(value: Tensor) -> Tensor:
@@ -217,11 +216,20 @@ def norm_as_linear(operation: Operation) -> Tensor:
     """The deviation is a constant (Ali et al. 2022): relevance passes a norm as it passes a linear map."""
     assert isinstance(operation, Norm)
     with torch.no_grad():
-        value = operation.forward()
-        x = wide(operation.grouped(operation.input))
-        centered = x - x.mean(operation.dims, keepdim=True) if operation.centered else x
-        scale = torch.rsqrt((centered * centered).mean(operation.dims, keepdim=True) + operation.eps)
+        if operation.name == "layer_norm":  # torch's own kernel, which gives the inverse deviation as well
+            shape = operation.input.shape[-len(operation.dims) :]
+            value, _, scale = torch.native_layer_norm(
+                operation.input, shape, operation.weight, operation.bias, operation.eps
+            )
+        else:
+            value, scale = operation.forward(), _inverse_deviation(operation)
     return _LinearNorm.apply(value, operation.input, scale, operation)
+
+
+def _inverse_deviation(operation: Norm) -> Tensor:
+    x = wide(operation.grouped(operation.input))
+    centered = x - x.mean(operation.dims, keepdim=True) if operation.centered else x
+    return torch.rsqrt((centered * centered).mean(operation.dims, keepdim=True) + operation.eps)
 
 
 class _LinearNorm(torch.autograd.Function):
@@ -229,17 +237,23 @@ class _LinearNorm(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, value: Tensor, x: Tensor, scale: Tensor, operation: Norm) -> Tensor:
-        ctx.scale, ctx.operation, ctx.shape = scale, operation, x.shape
+        ctx.scale, ctx.shape = scale, x.shape
+        # Without its tensors: they would be kept alive until the backward pass.
+        ctx.weight, ctx.dims, ctx.centered, ctx.grouped = (
+            operation.weight,
+            operation.dims,
+            operation.centered,
+            operation.grouped,
+        )
         ctx.mark_dirty(value)
         return value
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        operation: Norm = ctx.operation
-        gradient = gradients[0] if operation.weight is None else gradients[0] * operation.weight
-        dtype, gradient = gradient.dtype, operation.grouped(gradient) * ctx.scale
-        if operation.centered:
-            gradient = gradient - gradient.mean(operation.dims, keepdim=True)
+        gradient = gradients[0] if ctx.weight is None else gradients[0] * ctx.weight
+        dtype, gradient = gradient.dtype, ctx.grouped(gradient) * ctx.scale
+        if ctx.centered:
+            gradient -= gradient.mean(ctx.dims, keepdim=True)
         return None, gradient.reshape(ctx.shape).to(dtype), None, None
 
 

@@ -118,6 +118,25 @@ def aligned(header: Row, rows: list[Row]) -> list[str]:
     ]
 
 
+def within(width: int, header: Row, rows: list[Row]) -> list[str]:
+    """The same in as many blocks of columns as the width asks for, each with the first column."""
+    lines: list[str] = []
+    start = 1
+    while start < len(header):
+        stop = start + 1
+        while stop < len(header) and len(aligned(*_columns(header, rows, start, stop + 1))[0]) <= width:
+            stop += 1
+        lines += ([""] if lines else []) + aligned(*_columns(header, rows, start, stop))
+        start = stop
+    return lines
+
+
+def _columns(header: Row, rows: list[Row], start: int, stop: int) -> tuple[Row, list[Row]]:
+    """The first column and those from `start` to `stop`, without the rows that have nothing in them."""
+    chosen = [[row[0], *row[start:stop]] for row in rows if set(row[start:stop]) != {"-"}]
+    return [header[0], *header[start:stop]], chosen
+
+
 def markdown(header: Row, rows: list[Row]) -> list[str]:
     """A Markdown table."""
     lines = [header, ["---"] * len(header), *rows]

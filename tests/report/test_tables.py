@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from axioms.report.tables import aligned, beside_paper, cell, markdown, matrix, numbers, short, show
+from axioms.report.tables import aligned, beside_paper, cell, markdown, matrix, numbers, short, show, within
 
 
 def record(**changes: Any) -> dict[str, Any]:
@@ -76,6 +76,13 @@ def test_lists_are_cut() -> None:
     assert show(quantity([[6, 6, 12]])) == "[6, 6, 12]"
     assert show(quantity([[1] * 20])) == "[1, 1, 1, 1, 1, 1, 1, 1, ...]"
     assert show(quantity([[1, 2], [3, 4]])) == "[1, 2, ...]"
+
+
+def test_a_wide_table_comes_in_blocks() -> None:
+    header, rows = ["", "one", "two", "three"], [["m", "1", "2", "3"], ["k", "1", "-", "-"]]
+    assert within(100, header, rows) == aligned(header, rows)
+    assert within(11, header, rows) == ["   one  two", "m  1    2", "k  1    -", "", "   three", "m  3"]
+    assert within(2, header, rows)[:3] == ["   one", "m  1", "k  1"]
 
 
 def test_layouts() -> None:
