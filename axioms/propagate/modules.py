@@ -52,7 +52,7 @@ def is_activation(module: nn.Module) -> bool:
 
     Known by where its class comes from, or by its name if it has nothing of its own (BLOOM's `BloomGelu`).
     """
-    known = _is_activation_class(type(module))
+    known = _is_activation_class(type(module))  # type: ignore[arg-type]
     if known is False or module._modules:
         return False
     return known or (next(module.parameters(), None) is None and next(module.buffers(), None) is None)
