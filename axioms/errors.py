@@ -32,8 +32,8 @@ class AssetMissing(AxiomsError):
     """A model or data that is neither in the cache nor to be had: its checks are skipped, and this is the reason."""
 
 
-class AssetWarning(UserWarning):
-    """Something about an asset that the user should know and that has been dealt with."""
+class SubjectWarning(UserWarning):
+    """Something about a model or its data that the user should know and that has been dealt with."""
 
 
 @dataclass(frozen=True)

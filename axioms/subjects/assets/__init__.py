@@ -9,7 +9,18 @@ from axioms.subjects.assets.download import Report
 from axioms.subjects.assets.manifest import Asset, find_asset, known_assets
 from axioms.subjects.assets.store import OFFLINE, Store, cache_folder, overall, switched_on
 
-__all__ = ["OFFLINE", "Asset", "Report", "Store", "cache_folder", "known_assets", "locate", "overall", "switched_on"]
+__all__ = [
+    "OFFLINE",
+    "Asset",
+    "Report",
+    "Store",
+    "cache_folder",
+    "find_asset",
+    "known_assets",
+    "locate",
+    "overall",
+    "switched_on",
+]
 
 
 def locate(name: str, near: Path, report: Report | None = None) -> Path:

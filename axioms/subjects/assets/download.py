@@ -22,6 +22,10 @@ class FetchFailed(Exception):
     """A source could not give what was asked of it; the text says why, in half a sentence."""
 
 
+class WrongContent(FetchFailed):
+    """A source gave something else than what the manifest describes."""
+
+
 def sha256_of(file: Path) -> str:
     """The SHA-256 of a file, in hexadecimal."""
     with file.open("rb") as stream:
@@ -31,7 +35,7 @@ def sha256_of(file: Path) -> str:
 def download(url: str, part: Path, sha256: str, what: str, report: Report) -> None:
     """Bring `part` to completion. What it holds already is kept, and after an interruption it can be continued."""
     part.parent.mkdir(parents=True, exist_ok=True)
-    reason = ""
+    failure = FetchFailed("gave nothing")
     for _ in range(ATTEMPTS):
         resumed = part.exists() and part.stat().st_size > 0
         try:
@@ -45,15 +49,15 @@ def download(url: str, part: Path, sha256: str, what: str, report: Report) -> No
         except (OSError, http.client.HTTPException) as error:
             if isinstance(error, OSError) and error.filename is not None:
                 raise  # the disk, not the network
-            reason = f"the connection broke ({error or type(error).__name__})"
+            failure = FetchFailed(f"broke off the connection ({error or type(error).__name__})")
             continue
         if sha256_of(part) == sha256:
             return
         part.unlink()
-        reason = "sent a file with another SHA-256 than the manifest's"
+        failure = WrongContent("sent a file with another SHA-256 than the manifest's")
         if not resumed:
             break
-    raise FetchFailed(reason)
+    raise failure
 
 
 def _continue(url: str, part: Path, what: str, report: Report) -> None:

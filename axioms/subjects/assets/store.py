@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
-from axioms.errors import AssetMissing, AssetWarning
+from axioms.errors import AssetMissing, SubjectWarning
 from axioms.subjects.assets.download import FetchFailed, Report, sha256_of
 from axioms.subjects.assets.manifest import Asset
 from axioms.subjects.assets.sources import fetch
@@ -33,7 +33,7 @@ def switched_on(variable: str) -> bool:
 
 def warn(sentence: str) -> None:
     """Tell the user as a warning: pytest shows those at the end, also those of xdist's workers."""
-    warnings.warn(sentence, AssetWarning, stacklevel=2)
+    warnings.warn(sentence, SubjectWarning, stacklevel=2)
 
 
 class Store:
