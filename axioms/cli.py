@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from axioms import assets_cli
 from axioms.errors import SpecError
 from axioms.registry import AXIOMS, DATA, METHODS, SUBJECTS, Registry
 
@@ -29,9 +30,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     commands.add_parser("schema", help="print the JSON Schema of a spec, for editors")
     commands.add_parser("list", help="print the methods, axioms, subjects and data sources that a spec can name")
+    assets_cli.add_parser(commands)
     options = parser.parse_args(arguments)
     if options.command == "check":
         return _check(options.paths, options.modules)
+    if options.command == "assets":
+        return assets_cli.run(options)
     print(schema_text() if options.command == "schema" else _listing())
     return 0
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from axioms.attribution import Attribution, run_method
 from axioms.checks.views import PairView, SideView
+from axioms.errors import AssetMissing
 from axioms.judge import Finding, Judgement, Verdict, judge
 from axioms.measure import Measurement, Values
 from axioms.registry import AXIOMS, METHODS, Axiom
@@ -58,6 +59,7 @@ class Runner:
         self._overrides = dict(overrides or {})
         self._report = report or (lambda what, done, total: None)
         self._cases: OrderedDict[str, _Case] = OrderedDict()
+        self._missing: dict[str, AssetMissing] = {}
 
     def run(self, check: Check) -> Result:
         """The result of one check. Errors in a model or a method are raised, not judged."""
@@ -74,8 +76,14 @@ class Runner:
 
     def _case(self, check: Check, run: Run) -> _Case:
         key = json.dumps([check.subject.model_dump(), run.model_dump(), str(check.file.parent)], sort_keys=True)
+        if key in self._missing:
+            raise self._missing[key]  # one attempt is enough: every further one would wait for the network again
         if key not in self._cases:
-            self._cases[key] = _Case(build_subject(check.subject, run, check.file))
+            try:
+                self._cases[key] = _Case(build_subject(check.subject, run, check.file, self._report))
+            except AssetMissing as error:
+                self._missing[key] = error.with_traceback(None)
+                raise
         self._cases.move_to_end(key)
         while len(self._cases) > SUBJECTS_KEPT:
             self._cases.popitem(last=False)

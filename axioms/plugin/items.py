@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from axioms.errors import AxiomsError, MissingPackage
-from axioms.plugin.options import overrides
+from axioms.errors import AssetMissing, AxiomsError, MissingPackage
+from axioms.plugin.options import assets_required, overrides
 from axioms.plugin.progress import Progress
 
 if TYPE_CHECKING:
@@ -37,6 +37,10 @@ def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> N
     try:
         result = runner.run(check)
     except MissingPackage as error:
+        pytest.skip(str(error))
+    except AssetMissing as error:
+        if assets_required(request.config):
+            raise
         pytest.skip(str(error))
     recorded = record(result, request.node.nodeid)
     request.node.stash[RECORD] = recorded

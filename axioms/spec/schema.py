@@ -19,10 +19,11 @@ from pydantic_core import PydanticCustomError
 import axioms.checks
 import axioms.methods
 import axioms.subjects  # noqa: F401  (the three imports fill the registries)
-from axioms.errors import UnknownName, did_you_mean
+from axioms.errors import InputError, UnknownName, did_you_mean
 from axioms.registry import AXIOMS, DATA, METHODS, SUBJECTS, Axiom, Registered, Registry
 from axioms.spec.bounds import Bound
 from axioms.subjects.fixtures import find_descriptor
+from axioms.subjects.hub import named_directly
 
 Tier = Literal["smoke", "full", "paper"]
 TIERS: tuple[Tier, ...] = ("smoke", "full", "paper")
@@ -157,10 +158,22 @@ def _subject_or_data(raw: Any, info: ValidationInfo, registry: Registry[Register
         check_options(entry, descriptor.build_options(options))
     elif name in registry:
         check_options(registry.get(name), options)
+    elif kind == "model" and "/" in name:
+        _check_hub_model(name, options)
     else:
         hint = did_you_mean(name, registry)
         raise fail(f"there is no {kind} {name!r}: not registered, and no fixtures/{name}.yaml beside the spec.{hint}")
     return {"name": name, "options": options}
+
+
+def _check_hub_model(name: str, options: dict[str, Any]) -> None:
+    """`owner/model` and `./folder` need not be registered; whether they exist is asked when a check runs."""
+    try:
+        named = named_directly(name, options)
+    except InputError as error:
+        raise fail(str(error)) from None
+    assert named is not None
+    check_options(SUBJECTS.get(named[0]), named[1])
 
 
 class Pair(Strict):

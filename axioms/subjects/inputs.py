@@ -92,6 +92,8 @@ def read_inputs(module: torch.nn.Module, given: Tensor | Mapping[str, Any], remo
     """
     import torch
 
+    if not isinstance(given, torch.Tensor):  # what the tokenizer says for the removal of tokens, not for the model
+        given = {key: value for key, value in given.items() if key not in ("special_tokens_mask", "mask_token_id")}
     if isinstance(given, torch.Tensor):
         inputs = Inputs(given)
     elif "input_ids" in given:
