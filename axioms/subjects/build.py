@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,8 @@ class Side:
     model: Model
     inputs: Inputs
     batch_size: int
+    memory: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What several axioms need and one computes, by what it depends on."""
 
     @cached_property
     def outputs(self) -> Tensor:
@@ -93,7 +95,7 @@ def build_subject(subject: Subject, run: Run, spec_file: Path) -> BuiltSubject:
     sides = {}
     for name, reference in references.items():
         module = load_module(reference.name, reference.options, spec_file, run.seed).to(place.device, place.dtype)
-        sides[name] = Side(name, Model(module), read_inputs(module, given, subject.remove), run.batch_size)
+        sides[name] = Side(name, Model(module), read_inputs(module, given, subject.remove, run.seed), run.batch_size)
     # One target for both sides: two models that differ by rounding must not be asked about different classes.
     target = choose(subject.target, next(iter(sides.values())).outputs, loaded.labels)
     return BuiltSubject(sides, target, loaded)
