@@ -83,7 +83,7 @@ def _walks(side: SideView, units: Units, orders: list[Numbers], step: int) -> Wa
         rows = range(first, min(first + size, total))
         ends = [stops(int(units.counts[row]), step) for row in rows]
         steps = [(way, row, end) for way in (0, 1) for row, each in zip(rows, ends, strict=True) for end in each]
-        removed = np.array([places[way][row] < end for way, row, end in steps]).reshape(-1, units.number.shape[1])
+        removed = np.array([places[way][row] < end for way, row, end in steps], dtype=bool)
         example = np.array([row for _, row, _ in steps], dtype=np.int64)
         found = _asked(side, example, removed, partial(_report, side, rows, total))
         bounds = pairwise(np.cumsum([0, *(len(each) for each in ends * 2)]))
@@ -111,9 +111,9 @@ def _asked(side: SideView, example: Numbers, removed: Flags, progress: Any) -> l
 
     from axioms.subjects.probe import probe
 
-    questions = np.concatenate(
-        [example.astype(">i8").view(np.uint8).reshape(-1, 8), np.packbits(removed, axis=1)], axis=1
-    )
+    if not len(example):
+        return [np.zeros(0) for _ in _targets(side)]
+    questions = np.concatenate([example[:, None], np.packbits(removed, axis=1)], axis=1)
     _, first, answer = np.unique(questions, axis=0, return_index=True, return_inverse=True)
     inputs, model = side.side.inputs, side.side.model
 
