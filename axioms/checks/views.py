@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from axioms.checks.units import Units, all_features, units_of
 from axioms.measure import Values
 
 if TYPE_CHECKING:
@@ -43,6 +44,12 @@ class SideView:
         """Leave-one-out on the same side: examples x features."""
         return as_numpy(self.reference().scores)
 
+    def units(self, chunk: int | None = None) -> Units:
+        """What is ranked and correlated: the candidates of each example, or chunks of them."""
+        number = self.side.inputs.units(chunk)
+        shape = (int(self.side.inputs.features.shape[0]), int(self.side.inputs.features.shape[1]))
+        return all_features(shape) if number is None else units_of(number.cpu().numpy())
+
     @property
     def outputs(self) -> Values:
         """examples x outputs of the plain forward pass."""
@@ -70,6 +77,6 @@ def divided(numerator: Values, denominator: Values) -> Values:
 
 
 def relative_gap(left: Values, right: Values) -> Values:
-    """max_i |a_i - b_i| / max_i max(|a_i|, |b_i|) of each row."""
+    """max_i |a_i - b_i| / max_i max(|a_i|, |b_i|) of each row, of which zeros may follow the end."""
     largest = np.maximum(np.abs(left), np.abs(right)).max(axis=1)
     return divided(np.abs(left - right).max(axis=1), largest)

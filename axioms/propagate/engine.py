@@ -112,7 +112,7 @@ def propagate(model: Model, inputs: Inputs, target: Target, composite: Composite
         tapped.relevance = places[1].detach() * gradients[1]
     kept = ledger.ACTIVE.get()
     if kept is not None:
-        kept.output += float(output.detach())
+        kept.output += float(target.start(outputs).sum())
         kept.features += float(relevance.sum())
     return relevance
 

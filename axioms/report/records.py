@@ -44,7 +44,7 @@ def record(result: Result, nodeid: str) -> dict[str, Any]:
         "values": {
             name: plain(values)
             for name, values in measurement.values.items()
-            if measurement.kinds[name] == "per_example"
+            if measurement.kinds[name] in ("per_example", "curve")
         },
         "reported": dict(check.reported),
         "worst": result.worst,
@@ -69,9 +69,9 @@ def _quantity(quantity: Quantity) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Numbers and lists of them as JSON values; what is not finite becomes null."""
+    """Numbers and lists of them as JSON values; what is not finite, or masked, becomes null."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, list):
         return [plain(item) for item in value]
-    return value if math.isfinite(value) else None
+    return value if value is not None and math.isfinite(value) else None

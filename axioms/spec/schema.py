@@ -24,6 +24,8 @@ from axioms.registry import AXIOMS, DATA, METHODS, SUBJECTS, Axiom, Registered, 
 from axioms.spec.bounds import Bound
 from axioms.subjects.fixtures import find_descriptor
 from axioms.subjects.hub import named_directly
+from axioms.subjects.removals import KINDS, Removal
+from axioms.subjects.targets import Wanted
 
 Tier = Literal["smoke", "full", "paper"]
 TIERS: tuple[Tier, ...] = ("smoke", "full", "paper")
@@ -63,6 +65,11 @@ def named_schema(registry: Registry[Any], what: str) -> WithJsonSchema:
     name = {"anyOf": [{"enum": list(registry)}, {"type": "string"}]}
     mapping = {"type": "object", "minProperties": 1, "maxProperties": 1}
     return WithJsonSchema({"description": what, "anyOf": [name, mapping]})
+
+
+def removal_schema() -> WithJsonSchema:
+    """JSON Schema of a removal: its kind, or a mapping with it."""
+    return WithJsonSchema({"anyOf": [{"enum": list(KINDS)}, Removal.model_json_schema()]})
 
 
 def split_named(raw: Any, what: str) -> tuple[str, Any]:
@@ -189,10 +196,12 @@ class Subject(Strict):
     model: Annotated[SubjectRef, named_schema(SUBJECTS, "a model")] | None = None
     pair: Pair | None = None
     data: Annotated[DataRef, named_schema(DATA, "the inputs")]
-    target: Literal["predicted", "label"] | int = Field(
-        "predicted", description="Which output is explained: the predicted class, the data's label, or a class number."
+    target: Wanted = Field(
+        "predicted",
+        description="What is explained: the logit of the predicted class, of the data's label or of a class number; "
+        "{probability: any of these}; {logit_difference: [number, number]} or {logit_difference: predicted}.",
     )
-    remove: Literal["zero", "attention_mask"] | None = Field(
+    remove: Annotated[Removal, removal_schema()] | None = Field(
         None, description="What removing a feature means; by default the attention mask where there is one, else zero."
     )
 
@@ -315,7 +324,7 @@ def metric_problem(axiom: Axiom, name: str, *, aggregated: bool) -> str | None:
 def bound_problem(axiom: Axiom, name: str, bound: Bound) -> str | None:
     """`equals` is for lists, and lists are for `equals`."""
     metric = axiom.metrics.get(split_metric(axiom, name)[1])
-    if metric is None or (metric.kind == "vector") == (bound.equals is not None):
+    if metric is None or (metric.kind in ("vector", "curve")) == (bound.equals is not None):
         return None
     return (
         f"{name!r} is a list; use `equals`."

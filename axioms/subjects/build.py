@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,6 +47,8 @@ class Side:
     model: Model
     inputs: Inputs
     batch_size: int
+    memory: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What several axioms need and one computes, by what it depends on."""
 
     @cached_property
     def outputs(self) -> Tensor:
@@ -105,7 +107,7 @@ def build_subject(subject: Subject, run: Run, spec_file: Path, report: Report | 
             given = split.inputs
             splittings.append(split)
         module = model.module.to(place.device, place.dtype)
-        inputs = read_inputs(module, moved(given, place), subject.remove)
+        inputs = read_inputs(module, moved(given, place), subject.remove, run.seed)
         sides[name] = Side(name, Model(module), model.read_at(inputs), run.batch_size)
     # One target for both sides: two models that differ by rounding must not be asked about different classes.
     target = choose(subject.target, next(iter(sides.values())).outputs, loaded.labels)
