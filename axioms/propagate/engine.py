@@ -168,8 +168,10 @@ def constants_of(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
         return func(*without(args), **{name: without(value) for name, value in kwargs.items()})
 
 
-def forward(model: Model, inputs: Inputs, composite: Composite) -> Tensor:
-    """The outputs, with the composite's rules in their graph."""
+def forward(
+    model: Model, inputs: Inputs, composite: Composite, *, make: Callable[..., Propagation] = Propagation
+) -> Tensor:
+    """The outputs, with the composite's rules in their graph; `make` gives the mode that puts them there."""
     modes: list[Propagation] = []
 
     def replace(module: nn.Module, x: Tensor, value: Tensor) -> Tensor:
@@ -177,7 +179,7 @@ def forward(model: Model, inputs: Inputs, composite: Composite) -> Tensor:
 
     tapped = tap.ACTIVE.get()
     listening = nullcontext() if tapped is None else tapped.listening(model.module)
-    with watching(model.module, replace) as where, listening, Propagation(composite, where) as mode:
+    with watching(model.module, replace) as where, listening, make(composite, where) as mode:
         modes.append(mode)
         outputs = model(inputs)
     if model.module not in _SEEN:  # once per model: what functions it calls is a matter of its code
