@@ -76,8 +76,8 @@ class _Product(torch.autograd.Function):
 class SwitchedPropagation(Propagation):
     """The engine with a switch at the softmax of every layer, and at every product that its output reaches."""
 
-    def __init__(self, composite: Composite, where: Where, *, switch: Switch, strict: bool = True) -> None:
-        super().__init__(composite, where, strict=strict)
+    def __init__(self, composite: Composite, where: Where, *, switch: Switch) -> None:
+        super().__init__(composite, where)
         self.switch = switch
 
     def __torch_function__(
