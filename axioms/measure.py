@@ -34,7 +34,8 @@ class Measurement:
     """Everything that one axiom measured for one method."""
 
     values: Mapping[str, Values]
-    """By full name without the aggregate, for example `left.pearson`: n values; 0-d for scalars; any for vectors."""
+    """By full name without the aggregate, for example `left.pearson`: n values; 0-d for scalars; any for vectors;
+    examples x layers for what is per layer."""
     kinds: Mapping[str, str]
     confidence: float
     seed: int
@@ -45,6 +46,8 @@ class Measurement:
             values = self.values[name]
             if self.kinds[name] == "scalar":
                 return Quantity(float(values), 1)
+            if self.kinds[name] == "per_layer":
+                return Quantity(values.mean(axis=0).tolist(), len(values))
             return Quantity(values.tolist(), len(values))
         metric, _, aggregate = name.rpartition(".")
         return aggregated(self.values[metric], aggregate, confidence=self.confidence, seed=self.seed)

@@ -68,7 +68,8 @@ class Metric:
 
     about: str
     kind: str = "per_example"
-    """`per_example` (n values, aggregated), `scalar`, or `vector` (compared as a whole)."""
+    """`per_example` (n values, aggregated), `scalar`, `vector` (compared as a whole), or `per_layer` (n x layers, whose
+    means over the examples are compared as a whole)."""
     rounding: bool = False
     """Zero in exact arithmetic, so that a bound on it cannot be tighter than the dtype's rounding."""
 

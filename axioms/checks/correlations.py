@@ -9,9 +9,9 @@ from axioms.measure import Values
 
 def pearson(left: Values, right: Values) -> Values:
     """Pearson's r of each row; NaN where a row is constant."""
-    left = left - left.mean(axis=1, keepdims=True)
-    right = right - right.mean(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
+        left = left - left.mean(axis=1, keepdims=True)
+        right = right - right.mean(axis=1, keepdims=True)
         # Scaled first, so that squares of tiny or huge scores neither vanish nor overflow.
         left = left / np.abs(left).max(axis=1, keepdims=True)
         right = right / np.abs(right).max(axis=1, keepdims=True)

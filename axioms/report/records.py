@@ -44,7 +44,7 @@ def record(result: Result, nodeid: str) -> dict[str, Any]:
         "values": {
             name: plain(values)
             for name, values in measurement.values.items()
-            if measurement.kinds[name] == "per_example"
+            if measurement.kinds[name] in ("per_example", "per_layer")
         },
         "reported": dict(check.reported),
         "worst": result.worst,

@@ -133,7 +133,7 @@ def test_the_last_step_of_a_curve_removes_the_rest(write_spec: Write, step: int,
 
     check = expand_file(write_spec(ATTENTION)).checks[0]
     built = build_subject(check.subject, check.run, check.file)
-    view = SideView(built.sides["model"], built.target, None, None, None, None, None)  # type: ignore[arg-type]
+    view = SideView(built.sides["model"], built.target, None, None, None, None, None, None)  # type: ignore[arg-type]
     found = curve(view, torch.arange(3).expand(4, 3), step)
     assert found.shape == (4, points)
     np.testing.assert_allclose(found[:, -1], 0)
