@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from axioms.attribution import Attribution, run_method
+from axioms.attribution import Attribution, Swept, run_method, run_sweep
 from axioms.checks.views import PairView, SideView
 from axioms.errors import AssetMissing
 from axioms.judge import Finding, Judgement, Verdict, judge
@@ -50,6 +50,7 @@ class _Case:
 
     subject: BuiltSubject
     attributions: dict[tuple[str, str], Attribution] = field(default_factory=dict)
+    sweeps: dict[tuple[str, str], Swept] = field(default_factory=dict)
 
 
 class Runner:
@@ -137,6 +138,7 @@ class Runner:
             partial(self._rerun, run, method or LOO),
             partial(self._variant, case, run, method or LOO, side),
             partial(self._report, method.label if method else "models"),
+            partial(self._sweep, case, run, method or LOO, side),
         )
 
     def _attribution(self, case: _Case, run: Run, method: MethodRef, side: str) -> Attribution:
@@ -151,6 +153,23 @@ class Runner:
     def _variant(self, case: _Case, run: Run, method: MethodRef, side: str, options: Mapping[str, Any]) -> Attribution:
         changed = method.model_copy(update={"options": {**method.options, **options}})
         return self._attribution(case, run, changed, side)
+
+    def _sweep(self, case: _Case, run: Run, method: MethodRef, side: str, kinds: Sequence[str]) -> Swept:
+        key = (side, json.dumps([method.name, method.options, list(kinds)], sort_keys=True))
+        if key not in case.sweeps:
+            one, target = case.subject.sides[side], case.subject.target
+            case.sweeps[key] = run_sweep(
+                METHODS.get(method.name),
+                one.model,
+                one.inputs,
+                target,
+                target(one.outputs),
+                kinds,
+                batch_size=one.batch_size,
+                options=method.options,
+                progress=partial(self._report, f"{method.label}, sweep"),
+            )
+        return case.sweeps[key]
 
     def _rerun(
         self, run: Run, method: MethodRef, model: Model, inputs: Inputs, target: Target, batch_size: int

@@ -10,7 +10,7 @@ from pathlib import Path
 from axioms.registry import AXIOMS, Axiom
 from axioms.source import Document, Path_, Place
 from axioms.spec.bounds import Bound
-from axioms.spec.schema import SIDES, AxiomRef, MethodRef, Run, Spec, Subject, Tier, split_metric
+from axioms.spec.schema import SIDES, AxiomRef, MethodRef, Reported, Run, Spec, Subject, Tier, split_metric
 from axioms.spec.validate import load_spec
 
 COMPARE = "compare"
@@ -60,7 +60,7 @@ class Check:
     violation: tuple[PlacedBound, ...] | None = None
     """Bounds of the claimed violation; None where no violation is claimed."""
     record: tuple[str, ...] = ()
-    reported: Mapping[str, float] = field(default_factory=dict)
+    reported: Mapping[str, Reported] = field(default_factory=dict)
     comparison: Comparison | None = None
     equivalence: tuple[PlacedBound, ...] = ()
     """How far apart the outputs of a pair may be; beyond that no other check of it means anything."""
@@ -134,7 +134,8 @@ def _checks(spec: Spec, document: Document) -> Iterator[Check]:
         judged = not check.record or bool(check.expect or check.violated_by)
         expect = placed(check.expect or defaults, (*path, "expect")) if judged else ()
         record = tuple(full for metric in check.record for full in on_sides(axiom, metric, sides))
-        base = replace(_base(spec, document, path, "pair"), axiom=check.axiom, expect=expect, record=record)
+        reference = _swept(spec, check.axiom)
+        base = replace(_base(spec, document, path, "pair"), axiom=reference, expect=expect, record=record)
         if axiom.methodless:
             yield base
             continue
@@ -146,6 +147,13 @@ def _checks(spec: Spec, document: Document) -> Iterator[Check]:
                 at = (*path, "violated_by", method.label)
                 one = replace(one, place=document.place(at), violation=placed(check.violated_by[method.label], at))
             yield one
+
+
+def _swept(spec: Spec, reference: AxiomRef) -> AxiomRef:
+    """The axiom with the spec's sweep among its options, if it looks at a sweep and states none of its own."""
+    if spec.sweep is None or not AXIOMS.get(reference.name).takes("sweep"):
+        return reference
+    return reference.model_copy(update={"options": {"sweep": list(spec.sweep.layers), **reference.options}})
 
 
 def _compares(spec: Spec, document: Document) -> Iterator[Check]:
@@ -171,9 +179,9 @@ def on_sides(axiom: Axiom, name: str, sides: tuple[str, ...]) -> list[str]:
     return [f"{each}.{tail}" for each in ((side,) if side else sides)]
 
 
-def _reported(spec: Spec, label: str, axiom: Axiom, sides: tuple[str, ...]) -> dict[str, float]:
+def _reported(spec: Spec, label: str, axiom: Axiom, sides: tuple[str, ...]) -> dict[str, Reported]:
     """The paper's numbers for this method and axiom, by full metric name (the mean where none is named)."""
-    numbers: dict[str, float] = {}
+    numbers: dict[str, Reported] = {}
     for name, value in spec.reported.get(label, {}).items():
         axiom_name, _, metric = name.partition(".")
         if axiom_name != axiom.name:

@@ -19,6 +19,8 @@ from pydantic_core import PydanticCustomError
 import axioms.checks
 import axioms.methods
 import axioms.subjects  # noqa: F401  (the three imports fill the registries)
+from axioms.checks.sweeps import KINDS as SWEEPS
+from axioms.checks.sweeps import SweepKind
 from axioms.errors import InputError, UnknownName, did_you_mean
 from axioms.registry import AXIOMS, DATA, METHODS, SUBJECTS, Axiom, Registered, Registry
 from axioms.spec.bounds import Bound
@@ -31,6 +33,10 @@ Tier = Literal["smoke", "full", "paper"]
 TIERS: tuple[Tier, ...] = ("smoke", "full", "paper")
 AGGREGATES = ("mean", "max", "min", "median")
 SIDES = ("left", "right")
+LISTS = ("vector", "curve")
+"""Kinds of metrics that are lists."""
+Reported = float | list[float]
+"""A number that a paper printed, or one for each layer."""
 
 
 class Strict(BaseModel):
@@ -272,6 +278,15 @@ class CompareSpec(Strict):
         return metric
 
 
+class SweepSpec(Strict):
+    """Settings in which some layers are treated otherwise; for the axioms that look at all of them (`bypass_gain`)."""
+
+    bypass: Literal["softmax"] = Field("softmax", description="What is bypassed in these layers, as CP-LRP does.")
+    layers: list[SweepKind] = Field(
+        list(SWEEPS), min_length=1, description="Layer k alone, the first k, or from k to the last; for every k."
+    )
+
+
 class Spec(Strict):
     """One claim, what it is about, and the checks that decide it."""
 
@@ -282,16 +297,21 @@ class Spec(Strict):
     subject: Subject
     run: Run = Run()
     methods: list[Annotated[MethodRef, named_schema(METHODS, "a method")]] = Field(min_length=1)
+    sweep: SweepSpec | None = None
     checks: list[CheckSpec] = Field(min_length=1)
     compare: list[CompareSpec] = []
-    reported: dict[str, dict[str, float]] = Field(
+    reported: dict[str, dict[str, Reported]] = Field(
         {}, description="What the paper printed, by method and metric; shown beside ours, never judged."
     )
 
     @field_validator("reported")
     @classmethod
-    def _reported(cls, reported: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
-        problems = [qualified_problem(metric) for metrics in reported.values() for metric in metrics]
+    def _reported(cls, reported: dict[str, dict[str, Reported]]) -> dict[str, dict[str, Reported]]:
+        problems = [
+            qualified_problem(metric) or reported_problem(metric, value)
+            for metrics in reported.values()
+            for metric, value in metrics.items()
+        ]
         said = list(dict.fromkeys(each for each in problems if each))
         if said:
             raise fail(" ".join(said))
@@ -324,7 +344,7 @@ def metric_problem(axiom: Axiom, name: str, *, aggregated: bool) -> str | None:
 def bound_problem(axiom: Axiom, name: str, bound: Bound) -> str | None:
     """`equals` is for lists, and lists are for `equals`."""
     metric = axiom.metrics.get(split_metric(axiom, name)[1])
-    if metric is None or (metric.kind in ("vector", "curve")) == (bound.equals is not None):
+    if metric is None or (metric.kind in LISTS) == (bound.equals is not None):
         return None
     return (
         f"{name!r} is a list; use `equals`."
@@ -341,3 +361,13 @@ def qualified_problem(name: str) -> str | None:
     if not metric:
         return f"{name!r} names an axiom; write `axiom.metric`."
     return metric_problem(AXIOMS.get(axiom_name), metric, aggregated=False)
+
+
+def reported_problem(name: str, value: Reported) -> str | None:
+    """A list is printed of what has a value for each layer, and of nothing else."""
+    axiom_name, _, metric = name.partition(".")
+    axiom = AXIOMS.get(axiom_name)
+    is_list = axiom.metrics[split_metric(axiom, metric)[1]].kind in LISTS
+    if is_list == isinstance(value, list):
+        return None
+    return f"{name!r} has a value for each layer; write a list." if is_list else f"{name!r} is one number, not a list."
