@@ -21,6 +21,7 @@ import axioms.methods
 import axioms.subjects  # noqa: F401  (the three imports fill the registries)
 from axioms.errors import UnknownName, did_you_mean
 from axioms.registry import AXIOMS, DATA, METHODS, SUBJECTS, Axiom, Registered, Registry
+from axioms.report.layouts import LAYOUTS
 from axioms.spec.bounds import Bound
 from axioms.subjects.fixtures import find_descriptor
 
@@ -235,7 +236,20 @@ class CompareSpec(Strict):
     better: str
     than: str
     by: Bound = Field(default_factory=lambda: Bound(gt=0.0))
-    confidence: float = Field(0.95, gt=0.5, lt=1)
+    confidence: float = Field(
+        0.95, gt=0.5, lt=1, description="Of the interval; one minus it is the level of the paired test."
+    )
+    options: dict[str, Any] | None = Field(
+        None, description="Of the axiom; by default those that the checks of this spec give it."
+    )
+
+    @model_validator(mode="after")
+    def _options(self) -> CompareSpec:
+        if self.options is not None:
+            check_options(AXIOMS.get(self.metric.partition(".")[0]), self.options)
+        if self.by.equals is not None:
+            raise fail("`equals` is for lists; a mean difference is a number")
+        return self
 
     @field_validator("metric")
     @classmethod
@@ -250,6 +264,24 @@ class CompareSpec(Strict):
         return metric
 
 
+Reported = float | list[float]
+"""A number that a paper printed; a list where the metric is one, for example a value for each layer."""
+
+
+class TableRef(Strict):
+    """Which table of the paper this spec feeds, and which part of it."""
+
+    name: str = Field(description="For example `table-2`.", json_schema_extra={"enum": list(LAYOUTS)})
+    block: str = Field("", description="The heading of its rows or its panel, for example `SST`.")
+
+    @field_validator("name")
+    @classmethod
+    def _name(cls, name: str) -> str:
+        if name not in LAYOUTS:
+            raise fail(f"there is no table {name!r}.{did_you_mean(name, LAYOUTS)}")
+        return name
+
+
 class Spec(Strict):
     """One claim, what it is about, and the checks that decide it."""
 
@@ -262,14 +294,15 @@ class Spec(Strict):
     methods: list[Annotated[MethodRef, named_schema(METHODS, "a method")]] = Field(min_length=1)
     checks: list[CheckSpec] = Field(min_length=1)
     compare: list[CompareSpec] = []
-    reported: dict[str, dict[str, float]] = Field(
+    reported: dict[str, dict[str, Reported]] = Field(
         {}, description="What the paper printed, by method and metric; shown beside ours, never judged."
     )
+    table: TableRef | None = Field(None, description="The table of the paper that the numbers go into.")
 
     @field_validator("reported")
     @classmethod
-    def _reported(cls, reported: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
-        problems = [qualified_problem(metric) for metrics in reported.values() for metric in metrics]
+    def _reported(cls, reported: dict[str, dict[str, Reported]]) -> dict[str, dict[str, Reported]]:
+        problems = [reported_problem(*item) for metrics in reported.values() for item in metrics.items()]
         said = list(dict.fromkeys(each for each in problems if each))
         if said:
             raise fail(" ".join(said))
@@ -309,6 +342,28 @@ def bound_problem(axiom: Axiom, name: str, bound: Bound) -> str | None:
         if bound.equals is None
         else f"{name!r} is a number; `equals` is for lists."
     )
+
+
+def reported_problem(name: str, value: Reported) -> str | None:
+    """What is wrong with a reported number: its name, or a list where the metric is a number."""
+    problem = qualified_problem(name)
+    if problem is not None:
+        return problem
+    axiom = AXIOMS.get(name.partition(".")[0])
+    kind = axiom.metrics[split_metric(axiom, name.partition(".")[2])[1]].kind
+    one = kind in ("per_example", "scalar")
+    if one != isinstance(value, list):
+        return None
+    return f"{name!r} is {'one number' if one else 'a list'}; write what the paper printed as one."
+
+
+def options_in_checks(spec: Spec, axiom: str) -> list[dict[str, Any]]:
+    """The different options that the checks of a spec give to an axiom; no options where no check has it."""
+    found: list[dict[str, Any]] = []
+    for check in spec.checks:
+        if check.axiom.name == axiom and check.axiom.options not in found:
+            found.append(check.axiom.options)
+    return found or [{}]
 
 
 def qualified_problem(name: str) -> str | None:

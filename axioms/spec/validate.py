@@ -13,7 +13,7 @@ from axioms.errors import Problem, SpecError, did_you_mean
 from axioms.registry import AXIOMS
 from axioms.source import Document, Path_
 from axioms.spec.load import load
-from axioms.spec.schema import Spec, split_metric
+from axioms.spec.schema import Spec, options_in_checks, split_metric
 
 
 def load_spec(file: Path) -> tuple[Spec, Document]:
@@ -27,6 +27,7 @@ def load_spec(file: Path) -> tuple[Spec, Document]:
         problems += _schema_problems(document, error)
     else:
         problems += _side_problems(spec, document)
+        problems += _option_problems(spec, document)
     problems += _reference_problems(document)
     if problems or spec is None:
         raise SpecError(sorted(problems, key=lambda each: (str(each.file), each.line)))
@@ -92,6 +93,17 @@ def _side_problems(spec: Spec, document: Document) -> Iterator[Problem]:
         for metric in (*check.expect, *check.record):
             if split_metric(axiom, metric)[0] is not None:
                 yield document.problem(("checks", index), f"{metric!r} names a side, and the subject has no `pair`.")
+
+
+def _option_problems(spec: Spec, document: Document) -> Iterator[Problem]:
+    """Comparisons that could be meant under different options of their axiom."""
+    for index, compare in enumerate(spec.compare):
+        axiom = compare.metric.partition(".")[0]
+        found = options_in_checks(spec, axiom)
+        if compare.options is None and len(found) > 1:
+            choices = " or ".join(map(str, found))
+            what = f"the checks have {axiom!r} with different options; say which are meant: `options: {choices}`."
+            yield document.problem(("compare", index), what)
 
 
 def _reference_problems(document: Document) -> Iterator[Problem]:

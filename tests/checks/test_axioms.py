@@ -74,7 +74,9 @@ def test_kept_and_broken(
 ATTENTION = """claim: c
 subject:
   model: {softmax-attention: {query: 1.0, key: 2.0, value: 3.0}}
-  data: {points: [[1, -1, 2], [0.5, 0.25, -1], [1, 2, 3], [2, 1, -3]]}
+  data:
+    points:
+      [[1, -1, 2], [0.5, 0.25, -1], [1, 2, 3], [2, 1, -3], [-1, 2, 0.5], [3, 1, 2], [0.25, 2, -2], [1, -2, 0.5]]
 run: {dtype: float64}
 methods: [integrated_gradients, loo, gradient, random]
 checks:
@@ -134,8 +136,8 @@ def test_the_last_step_of_a_curve_removes_the_rest(write_spec: Write, step: int,
     check = expand_file(write_spec(ATTENTION)).checks[0]
     built = build_subject(check.subject, check.run, check.file)
     view = SideView(built.sides["model"], built.target, None, None, None, None, None)  # type: ignore[arg-type]
-    found = curve(view, torch.arange(3).expand(4, 3), step)
-    assert found.shape == (4, points)
+    found = curve(view, torch.arange(3).expand(8, 3), step)
+    assert found.shape == (8, points)
     np.testing.assert_allclose(found[:, -1], 0)
 
 
