@@ -71,6 +71,28 @@ def numbers(records: Sequence[Record]) -> tuple[Row, list[Row]]:
     return ["", *names], rows
 
 
+def comparisons(records: Sequence[Record]) -> tuple[Row, list[Row]]:
+    """Header and rows of every comparison: the difference, its interval, the paired test and the effect sizes."""
+    rows = [
+        [
+            label(record),
+            f"{record['axiom']}.{name}",
+            show({**each, "value": each["difference"]}),
+            *effect(each),
+            cell(record),
+        ]
+        for record in records
+        for name, each in record["paired"].items()
+    ]
+    return ["comparison", "metric", "difference (interval)", "p", "Holm p", "d_z", "wins", "verdict"], rows
+
+
+def effect(paired: dict[str, Any]) -> Row:
+    """p, Holm's p, d_z and the share of wins of a comparison."""
+    d_z = "-" if paired["d_z"] is None else f"{paired['d_z']:.2f}"
+    return [f"{paired['p']:.2g}", f"{paired['p_holm']:.2g}", d_z, f"{paired['wins']:.0%}"]
+
+
 def label(record: Record) -> str:
     """What a record is about."""
     method = record["method"] or "the pair"

@@ -6,11 +6,24 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from axioms.registry import AXIOMS, Axiom
 from axioms.source import Document, Path_, Place
 from axioms.spec.bounds import Bound
-from axioms.spec.schema import SIDES, AxiomRef, MethodRef, Reported, Run, Spec, Subject, Tier, split_metric
+from axioms.spec.schema import (
+    SIDES,
+    AxiomRef,
+    MethodRef,
+    Reported,
+    Run,
+    Spec,
+    Subject,
+    TableRef,
+    Tier,
+    options_in_checks,
+    split_metric,
+)
 from axioms.spec.validate import load_spec
 
 COMPARE = "compare"
@@ -31,6 +44,8 @@ class Comparison:
     """`better - than` on one metric, example by example."""
 
     axiom: str
+    options: Mapping[str, Any]
+    """The axiom's, as the checks of the spec have them."""
     better: MethodRef
     than: MethodRef
     confidence: float
@@ -61,7 +76,11 @@ class Check:
     """Bounds of the claimed violation; None where no violation is claimed."""
     record: tuple[str, ...] = ()
     reported: Mapping[str, Reported] = field(default_factory=dict)
+    table: TableRef | None = None
+    """Which table of the paper it feeds."""
     comparison: Comparison | None = None
+    family: tuple[Check, ...] = ()
+    """Every comparison of the spec, this one too: Holm's correction is over all of them, whichever are run."""
     equivalence: tuple[PlacedBound, ...] = ()
     """How far apart the outputs of a pair may be; beyond that no other check of it means anything."""
 
@@ -90,7 +109,9 @@ def expand_file(file: Path) -> Expanded:
         forward = stated or [_implied_forward(spec, document)]
         checks = [replace(check, equivalence=forward[0].expect) for check in checks]
         checks = checks if stated else [*forward, *checks]
-    return Expanded(file, spec, _numbered(checks))
+    numbered = _numbered(checks)
+    family = tuple(check for check in numbered if check.comparison is not None)
+    return Expanded(file, spec, [replace(each, family=family) if each.comparison else each for each in numbered])
 
 
 def _base(spec: Spec, document: Document, path: Path_, name: str) -> Check:
@@ -105,6 +126,7 @@ def _base(spec: Spec, document: Document, path: Path_, name: str) -> Check:
         tier=spec.tier,
         subject=spec.subject,
         run=spec.run,
+        table=spec.table,
     )
 
 
@@ -164,7 +186,9 @@ def _compares(spec: Spec, document: Document) -> Iterator[Check]:
         axiom_name, _, metric = compare.metric.partition(".")
         names = on_sides(AXIOMS.get(axiom_name), metric, sides)
         place = document.place((*path, "by"))
-        comparison = Comparison(axiom_name, methods[compare.better], methods[compare.than], compare.confidence)
+        options = compare.options if compare.options is not None else options_in_checks(spec, axiom_name)[0]
+        better, than = methods[compare.better], methods[compare.than]
+        comparison = Comparison(axiom_name, options, better, than, compare.confidence)
         base = _base(spec, document, path, f"{compare.better}-over-{compare.than}")
         bounds = tuple(PlacedBound(f"{name.removesuffix('.mean')}.mean", compare.by, place) for name in names)
         yield replace(base, method=comparison.better, comparison=comparison, expect=bounds)

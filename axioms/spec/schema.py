@@ -23,6 +23,7 @@ from axioms.checks.sweeps import KINDS as SWEEPS
 from axioms.checks.sweeps import SweepKind
 from axioms.errors import InputError, UnknownName, did_you_mean
 from axioms.registry import AXIOMS, DATA, METHODS, SUBJECTS, Axiom, Registered, Registry
+from axioms.report.layouts import LAYOUTS
 from axioms.spec.bounds import Bound
 from axioms.subjects.fixtures import find_descriptor
 from axioms.subjects.hub import named_directly
@@ -263,7 +264,20 @@ class CompareSpec(Strict):
     better: str
     than: str
     by: Bound = Field(default_factory=lambda: Bound(gt=0.0))
-    confidence: float = Field(0.95, gt=0.5, lt=1)
+    confidence: float = Field(
+        0.95, gt=0.5, lt=1, description="Of the interval; one minus it is the level of the paired test."
+    )
+    options: dict[str, Any] | None = Field(
+        None, description="Of the axiom; by default those that the checks of this spec give it."
+    )
+
+    @model_validator(mode="after")
+    def _options(self) -> CompareSpec:
+        if self.options is not None:
+            check_options(AXIOMS.get(self.metric.partition(".")[0]), self.options)
+        if self.by.equals is not None:
+            raise fail("`equals` is for lists; a mean difference is a number")
+        return self
 
     @field_validator("metric")
     @classmethod
@@ -287,6 +301,20 @@ class SweepSpec(Strict):
     )
 
 
+class TableRef(Strict):
+    """Which table of the paper this spec feeds, and which part of it."""
+
+    name: str = Field(description="For example `table-2`.", json_schema_extra={"enum": list(LAYOUTS)})
+    block: str = Field("", description="The heading of its rows or its panel, for example `SST`.")
+
+    @field_validator("name")
+    @classmethod
+    def _name(cls, name: str) -> str:
+        if name not in LAYOUTS:
+            raise fail(f"there is no table {name!r}.{did_you_mean(name, LAYOUTS)}")
+        return name
+
+
 class Spec(Strict):
     """One claim, what it is about, and the checks that decide it."""
 
@@ -303,15 +331,12 @@ class Spec(Strict):
     reported: dict[str, dict[str, Reported]] = Field(
         {}, description="What the paper printed, by method and metric; shown beside ours, never judged."
     )
+    table: TableRef | None = Field(None, description="The table of the paper that the numbers go into.")
 
     @field_validator("reported")
     @classmethod
     def _reported(cls, reported: dict[str, dict[str, Reported]]) -> dict[str, dict[str, Reported]]:
-        problems = [
-            qualified_problem(metric) or reported_problem(metric, value)
-            for metrics in reported.values()
-            for metric, value in metrics.items()
-        ]
+        problems = [reported_problem(*item) for metrics in reported.values() for item in metrics.items()]
         said = list(dict.fromkeys(each for each in problems if each))
         if said:
             raise fail(" ".join(said))
@@ -353,6 +378,28 @@ def bound_problem(axiom: Axiom, name: str, bound: Bound) -> str | None:
     )
 
 
+def reported_problem(name: str, value: Reported) -> str | None:
+    """What is wrong with a reported number: its name, or a list where the metric is a number."""
+    problem = qualified_problem(name)
+    if problem is not None:
+        return problem
+    axiom = AXIOMS.get(name.partition(".")[0])
+    kind = axiom.metrics[split_metric(axiom, name.partition(".")[2])[1]].kind
+    one = kind in ("per_example", "scalar")
+    if one != isinstance(value, list):
+        return None
+    return f"{name!r} is {'one number' if one else 'a list'}; write what the paper printed as one."
+
+
+def options_in_checks(spec: Spec, axiom: str) -> list[dict[str, Any]]:
+    """The different options that the checks of a spec give to an axiom; no options where no check has it."""
+    found: list[dict[str, Any]] = []
+    for check in spec.checks:
+        if check.axiom.name == axiom and check.axiom.options not in found:
+            found.append(check.axiom.options)
+    return found or [{}]
+
+
 def qualified_problem(name: str) -> str | None:
     """What is wrong with `axiom.metric`, if anything."""
     axiom_name, _, metric = name.partition(".")
@@ -361,13 +408,3 @@ def qualified_problem(name: str) -> str | None:
     if not metric:
         return f"{name!r} names an axiom; write `axiom.metric`."
     return metric_problem(AXIOMS.get(axiom_name), metric, aggregated=False)
-
-
-def reported_problem(name: str, value: Reported) -> str | None:
-    """A list is printed of what has a value for each layer, and of nothing else."""
-    axiom_name, _, metric = name.partition(".")
-    axiom = AXIOMS.get(axiom_name)
-    is_list = axiom.metrics[split_metric(axiom, metric)[1]].kind in LISTS
-    if is_list == isinstance(value, list):
-        return None
-    return f"{name!r} has a value for each layer; write a list." if is_list else f"{name!r} is one number, not a list."

@@ -14,7 +14,7 @@ from axioms.errors import Problem, SpecError, did_you_mean
 from axioms.registry import AXIOMS, METHODS
 from axioms.source import Document, Path_
 from axioms.spec.load import load
-from axioms.spec.schema import Spec, split_metric
+from axioms.spec.schema import Spec, options_in_checks, split_metric
 
 
 def load_spec(file: Path) -> tuple[Spec, Document]:
@@ -28,6 +28,7 @@ def load_spec(file: Path) -> tuple[Spec, Document]:
         problems += _schema_problems(document, error)
     else:
         problems += [*_side_problems(spec, document), *_sweep_problems(spec, document)]
+        problems += _option_problems(spec, document)
     problems += _reference_problems(document)
     if problems or spec is None:
         raise SpecError(sorted(problems, key=lambda each: (str(each.file), each.line)))
@@ -116,6 +117,17 @@ def _sweep_problems(spec: Spec, document: Document) -> Iterator[Problem]:
             needed = kind_of(split_metric(AXIOMS.get(check.axiom.name), metric)[1])
             if needed is not None and needed not in kinds:
                 yield document.problem(("checks", index), f"{metric!r} needs {needed!r} among the sweep's `layers`.")
+
+
+def _option_problems(spec: Spec, document: Document) -> Iterator[Problem]:
+    """Comparisons that could be meant under different options of their axiom."""
+    for index, compare in enumerate(spec.compare):
+        axiom = compare.metric.partition(".")[0]
+        found = options_in_checks(spec, axiom)
+        if compare.options is None and len(found) > 1:
+            choices = " or ".join(map(str, found))
+            what = f"the checks have {axiom!r} with different options; say which are meant: `options: {choices}`."
+            yield document.problem(("compare", index), what)
 
 
 def _reference_problems(document: Document) -> Iterator[Problem]:
