@@ -58,7 +58,7 @@ def run(
 
 def loo_r(architecture: str, bypassed: list[int]) -> Values:
     """Pearson's r of one setting by its own, by scipy."""
-    module, inputs = tiny(architecture=architecture), dict(random_tokens(n=4, length=8).inputs)  # type: ignore[call-overload]
+    module, inputs = tiny(architecture=architecture), dict(random_tokens(n=4, length=8).inputs)
     bypass = {"softmax": bypassed} if bypassed else None
     scores = axioms.attribute(module, inputs, method="attnlrp", bypass=bypass).scores
     loo = axioms.attribute(module, inputs, method="loo").scores
@@ -155,7 +155,7 @@ def test_bypass_perturbation_is_perturbation_under_each_setting(write_spec: Writ
 
 def entropies_by_scipy(architecture: str, causal: bool) -> Values:
     """examples x layers, from what the model itself says it attends to, row by row."""
-    module, inputs = tiny(architecture=architecture), dict(random_tokens(n=4, length=8).inputs)  # type: ignore[call-overload]
+    module, inputs = tiny(architecture=architecture), dict(random_tokens(n=4, length=8).inputs)
     with torch.no_grad():
         attentions = module(**inputs, output_attentions=True).attentions
     lengths = inputs["attention_mask"].sum(dim=1).tolist()
