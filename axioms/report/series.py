@@ -54,7 +54,11 @@ def _blocks(title: str, layout: LayerLayout, records: Sequence[Record]) -> list[
     measured: dict[str, Any] = {}
     reported: dict[str, Any] = {}
     for record in records:
-        measured |= {f"{record['axiom']}.{name}.mean": _mean(values) for name, values in record["values"].items()}
+        for name, values in record["values"].items():
+            layered = bool(values) and isinstance(values[0], list)
+            full = f"{record['axiom']}.{name}"
+            measured |= {full: [_mean(each) for each in zip(*values, strict=True)]} if layered else {}
+            measured |= {} if layered else {f"{full}.mean": _mean(values)}
         measured |= {f"{record['axiom']}.{name}": each["value"] for name, each in record["metrics"].items()}
         reported |= {f"{record['axiom']}.{name}": number for name, number in record["reported"].items()}
     ours, paper = _series(layout, measured), _series(layout, reported)
@@ -94,10 +98,10 @@ def _baselines(layout: LayerLayout, numbers: dict[str, Any]) -> dict[str, float]
     return found
 
 
-def _mean(values: Sequence[Any]) -> float | None:
-    """Of the examples for which there is a number; None of none, and of lists."""
+def _mean(values: Sequence[float | None]) -> float | None:
+    """Of the examples for which there is a number; None of none."""
     known = [value for value in values if value is not None]
-    return None if not known or isinstance(known[0], list) else sum(known) / len(known)
+    return sum(known) / len(known) if known else None
 
 
 def _intervals(layout: LayerLayout, records: Sequence[Record]) -> Intervals:

@@ -206,6 +206,13 @@ class TestTableA3:
         assert first[8].interval == bootstrap_interval(values, confidence=0.95, seed=0)
         assert first[0].interval is None
 
+    def test_what_no_spec_asked_for_is_computed_from_the_values(self) -> None:
+        records = layer_records("SST", 2, delta=False)
+        del records[0]["metrics"]["single"]
+        records[0]["values"]["single"] = [[0.1, 0.2], [0.3, None]]
+        rows = only(records).blocks[0].rows
+        assert [each[-1].ours for each in rows if isinstance(each[-1], Number)] == [pytest.approx(0.2), 0.2]
+
     def test_the_baseline_is_the_method_without_a_bypass(self) -> None:
         layout = LAYOUTS["table-a3"]
         assert isinstance(layout, LayerLayout)
