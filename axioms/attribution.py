@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -55,6 +55,14 @@ class Attribution:
     """Relevance at the place that was asked for, in the shape of the value there: batch x tokens x neurons, ..."""
 
 
+@dataclass(frozen=True)
+class Swept:
+    """A sweep over layers: the relevance under each setting, by the layers whose softmax is bypassed in it."""
+
+    layers: tuple[int, ...]
+    attributions: Mapping[frozenset[int], Attribution]
+
+
 def attribute(
     model: torch.nn.Module,
     inputs: Tensor | Mapping[str, Any],
@@ -64,6 +72,7 @@ def attribute(
     remove: str | Mapping[str, Any] | None = None,
     batch_size: int | None = None,
     ledger: bool = False,
+    strict: bool = True,
     at: str | None = None,
     **options: Any,
 ) -> Attribution:
@@ -73,7 +82,8 @@ def attribute(
     number, a tensor with one per example, or `{"probability": ...}` or `{"logit_difference": ...}`; `remove` is what
     removing a feature means (`"delete"`, `{"kind": "delete", "chunk": 16}`); `options` are the method's own. With
     `ledger=True` the result says what biases, positions, the stabilizer, softmax and norms kept;
-    `print(result.ledger.table())`. With `at`, the result holds the relevance there as well: `layer.6`,
+    `print(result.ledger.table())`. An operation that no rule covers raises; with `strict=False` relevance crosses it by
+    the plain gradient, and the ledger says so. With `at`, the result holds the relevance there as well: `layer.6`,
     `layer.6.heads`, or the path of a module.
     """
     import torch
@@ -89,9 +99,10 @@ def attribute(
         outputs = wrapped(read)
         chosen = choose(target, outputs)
     size = len(read) if at else batch_size or len(read)
-    with recording() if ledger else nullcontext() as kept, tapping(at) if at else nullcontext() as tap:
+    books = recording(strict=strict) if ledger or not strict else nullcontext()
+    with books as kept, tapping(at) if at else nullcontext() as tap:
         found = run_method(entry, wrapped, read, chosen, chosen(outputs), batch_size=size, options=options)
-    if kept is not None and not kept.entries:
+    if kept is not None and not kept.entries and not kept.uncovered:
         raise InputError(f"method {method!r} does not propagate relevance, so it has no ledger.")
     if tap is not None and tap.relevance is None:
         raise InputError(f"method {method!r} brought no relevance to {at!r}.")
@@ -143,6 +154,30 @@ def _reporting(progress: Progress | None, start: int, size: int, total: int) -> 
         yield
     finally:
         _WITHIN.reset(token)
+
+
+def run_sweep(
+    entry: Method,
+    model: Model,
+    inputs: Inputs,
+    target: Target,
+    output: Tensor,
+    kinds: Sequence[str],
+    *,
+    batch_size: int,
+    options: Mapping[str, Any],
+    progress: Progress | None = None,
+) -> Swept:
+    """AttnLRP with its softmax bypassed in some layers, under every setting of these kinds."""
+    from axioms.methods.lrp import attnlrp_composite
+    from axioms.propagate.sweep import sweep
+
+    if entry.name != "attnlrp" or set(options) - {"epsilon"}:
+        raise InputError("a sweep bypasses the softmax of `attnlrp`, with no option but `epsilon`.")
+    composite = attnlrp_composite(options.get("epsilon", 0.0))
+    found = sweep(model, inputs, target, composite, kinds, batch_size=batch_size, progress=progress)
+    every = {setting: Attribution(scores, output, output, entry.name) for setting, scores in found.scores.items()}
+    return Swept(found.layers, every)
 
 
 def _per_feature(name: str, scores: Any, inputs: Inputs) -> Tensor:

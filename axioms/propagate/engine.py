@@ -15,9 +15,10 @@ import axioms.propagate.selective_scan  # noqa: F401  (registers its rule)
 from axioms.errors import UncoveredOperation
 from axioms.propagate import ledger, tap
 from axioms.propagate.composite import Composite
+from axioms.propagate.decomposed import DECOMPOSED
 from axioms.propagate.modules import Where, watching
 from axioms.propagate.operations import ACTIVATION, GATE, SOFTMAX, Operation, Pointwise, has_variable
-from axioms.propagate.parse import DECOMPOSED, IN_PLACE, JOINS, PASSIVE, parse
+from axioms.propagate.parse import IN_PLACE, JOINS, PASSIVE, parse
 from axioms.propagate.rules import CONSTANT_HEADS, GATED, RULES
 from axioms.subjects.inputs import Inputs
 from axioms.subjects.model import Model
@@ -30,13 +31,12 @@ _SEEN: WeakSet[nn.Module] = WeakSet()
 class Propagation(TorchFunctionMode):
     """While active, each call gets the rule of its operation; what mixes variables and has none raises."""
 
-    def __init__(self, composite: Composite, where: Where, *, strict: bool = True) -> None:
+    def __init__(self, composite: Composite, where: Where) -> None:
         super().__init__()
         self.composite = composite
         self.where = where
         self.ledger = ledger.ACTIVE.get()
         self.tap = tap.ACTIVE.get()
-        self.strict = strict
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -86,9 +86,8 @@ class Propagation(TorchFunctionMode):
 
     def uncovered(self, name: str) -> None:
         """Raise for an operation that has no rule, or note it where the call is not strict."""
-        if not self.strict:
-            if self.ledger is not None:
-                self.ledger.uncovered.append(f"{name} in {self.where.path}")
+        if self.ledger is not None and not self.ledger.strict:
+            self.ledger.uncovered.append(f"{name} in {self.where.path or '(the model itself)'}")
             return
         raise UncoveredOperation(
             f"no rule covers {name!r} in module {self.where.path or '(the model itself)'!r}. Name the function in "
@@ -97,10 +96,10 @@ class Propagation(TorchFunctionMode):
         )
 
 
-def propagate(model: Model, inputs: Inputs, target: Target, composite: Composite, *, strict: bool = True) -> Tensor:
+def propagate(model: Model, inputs: Inputs, target: Target, composite: Composite) -> Tensor:
     """Relevance of every feature: Gradient x Input on the graph that the composite's rules make."""
     features = inputs.features.detach().requires_grad_()
-    outputs = forward(model, inputs.with_features(features), composite, strict=strict)
+    outputs = forward(model, inputs.with_features(features), composite)
     if not outputs.requires_grad:  # every path was stopped
         return torch.zeros_like(inputs.features)
     output = target(outputs).sum()
@@ -169,8 +168,10 @@ def constants_of(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
         return func(*without(args), **{name: without(value) for name, value in kwargs.items()})
 
 
-def forward(model: Model, inputs: Inputs, composite: Composite, *, strict: bool = True) -> Tensor:
-    """The outputs, with the composite's rules in their graph."""
+def forward(
+    model: Model, inputs: Inputs, composite: Composite, *, make: Callable[..., Propagation] = Propagation
+) -> Tensor:
+    """The outputs, with the composite's rules in their graph; `make` gives the mode that puts them there."""
     modes: list[Propagation] = []
 
     def replace(module: nn.Module, x: Tensor, value: Tensor) -> Tensor:
@@ -178,11 +179,13 @@ def forward(model: Model, inputs: Inputs, composite: Composite, *, strict: bool 
 
     tapped = tap.ACTIVE.get()
     listening = nullcontext() if tapped is None else tapped.listening(model.module)
-    with watching(model.module, replace) as where, listening, Propagation(composite, where, strict=strict) as mode:
+    with watching(model.module, replace) as where, listening, make(composite, where) as mode:
         modes.append(mode)
         outputs = model(inputs)
     if model.module not in _SEEN:  # once per model: what functions it calls is a matter of its code
-        for name in foreign_functions(outputs):
+        foreign = foreign_functions(outputs)
+        for name in foreign:
             mode.uncovered(name)
-        _SEEN.add(model.module)
+        if not foreign:
+            _SEEN.add(model.module)
     return outputs

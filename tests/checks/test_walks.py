@@ -202,7 +202,7 @@ def test_a_text_of_special_tokens_alone_is_left_out(write_spec: Write) -> None:
     def attribution() -> Attribution:
         return Attribution(scores, output, output, "random")
 
-    view = SideView(side, subject.target, attribution, attribution, None, None, lambda done, total: None)  # type: ignore[arg-type]
+    view = SideView(side, subject.target, attribution, attribution, None, None, lambda done, total: None, None)  # type: ignore[arg-type]
     for values in (perturbation(view)["delta"], insertion_deletion(view)["insertion"]):
         assert np.ma.getmaskarray(values).tolist() == [False, True, False, False]
     correlated = loo_correlation(view)
