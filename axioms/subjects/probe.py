@@ -9,6 +9,7 @@ from torch import Tensor
 
 from axioms.subjects.inputs import Inputs
 from axioms.subjects.model import Model
+from axioms.subjects.removals import ends
 from axioms.subjects.targets import Target
 
 ROWS = 1024
@@ -36,7 +37,7 @@ def probe(
     """
     found: list[list[Tensor]] = [[] for _ in targets]
     done, order = 0, torch.arange(len(example), device=example.device)
-    lengths = None if inputs.position is None else _lengths(inputs, example, removed)
+    lengths = _lengths(inputs, example, removed)
     if lengths is not None:
         order = lengths.argsort(descending=True, stable=True)
     with torch.no_grad():
@@ -54,8 +55,9 @@ def probe(
 
 def _part(model: Model, inputs: Inputs, targets: Sequence[Target], example: Tensor, removed: Tensor) -> list[Tensor]:
     chosen = inputs.select(example)
-    if chosen.position is not None:  # what follows is padding
-        length = int(chosen.position.max()) + 1
+    lengths = chosen.lengths
+    if lengths is not None:  # what follows is padding
+        length = int(lengths.max())
         chosen, removed = chosen.up_to(length), removed[:, :length]
     draws = 1 if inputs.drawn is None else inputs.drawn.shape[1]
     of_draws = []
@@ -65,15 +67,14 @@ def _part(model: Model, inputs: Inputs, targets: Sequence[Target], example: Tens
     return [torch.stack(values).mean(dim=0) for values in zip(*of_draws, strict=True)]
 
 
-def _lengths(inputs: Inputs, example: Tensor, removed: Tensor) -> Tensor:
-    """How many tokens each row has, up to the last that is attended to; of a text that is shortened, what is left."""
-    assert inputs.position is not None
-    if inputs.removal.kind != "delete":
-        return inputs.position[example] + 1
-    there = inputs.fixed["attention_mask"] != 0
-    count = there.sum(dim=1)[example]
-    left = count - (there[example] & removed).sum(dim=1)
-    return left.where(left > 0, count.clamp(max=2))  # an empty text keeps its ends
+def _lengths(inputs: Inputs, example: Tensor, removed: Tensor) -> Tensor | None:
+    """How many tokens each row has; of a text that is shortened, how many are left. None where these are no texts."""
+    lengths = inputs.lengths
+    if lengths is None or inputs.removal.kind != "delete":
+        return None if lengths is None else lengths[example]
+    there = inputs.fixed["attention_mask"][example] != 0
+    left = (there & ~removed).sum(dim=1)
+    return left.where(left > 0, ends(inputs).sum(dim=1)[example])  # an empty text keeps its ends
 
 
 def _parts(order: Tensor, lengths: Tensor | None, rows: int) -> Iterator[Tensor]:
