@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ from axioms.errors import AssetMissing
 from axioms.judge import Finding, Judgement, Verdict, judge
 from axioms.measure import Measurement, Values
 from axioms.registry import AXIOMS, METHODS, Axiom
+from axioms.report.heatmaps import examples
 from axioms.spec import Check, MethodRef, Run
 from axioms.spec.expand import FORWARD
 from axioms.spec.schema import AxiomRef
@@ -28,6 +29,7 @@ Report = Callable[[str, int, int], None]
 """Progress of long work: what, how many done, how many in all."""
 
 SUBJECTS_KEPT = 4
+TRUTH = "ground_truth"
 LOO = MethodRef.model_validate("loo")
 
 
@@ -42,6 +44,8 @@ class Result:
     seconds: float
     worst: str = ""
     """The example that speaks most against the bound."""
+    examples: Sequence[Mapping[str, Any]] = ()
+    """Sentences with the relevance of their tokens, for heatmaps."""
 
 
 @dataclass
@@ -72,7 +76,8 @@ class Runner:
         measurement = self._measure(check, case, run)
         judgement = judgement or judge(check, measurement, run.dtype)
         worst = _worst_example(judgement, measurement, case.subject)
-        return Result(check, run, judgement, measurement, time.perf_counter() - started, worst)
+        shown = self._examples(check, case, run)
+        return Result(check, run, judgement, measurement, time.perf_counter() - started, worst, examples=shown)
 
     def _case(self, check: Check, run: Run) -> _Case:
         key = json.dumps([check.subject.model_dump(), run.model_dump(), str(check.file.parent)], sort_keys=True)
@@ -100,6 +105,11 @@ class Runner:
             return None
         reason = f"the two models are not the same function: {judged.reason}"
         return Judgement(Verdict.INCONCLUSIVE, False, reason, judged.findings)
+
+    def _examples(self, check: Check, case: _Case, run: Run) -> list[dict[str, Any]]:
+        if check.function != TRUTH or check.method is None:
+            return []
+        return examples(case.subject, self._attribution(case, run, check.method, next(iter(case.subject.sides))))
 
     def _measure(self, check: Check, case: _Case, run: Run) -> Measurement:
         if check.comparison is None:
@@ -137,6 +147,7 @@ class Runner:
             partial(self._rerun, run, method or LOO),
             partial(self._variant, case, run, method or LOO, side),
             partial(self._report, method.label if method else "models"),
+            case.subject.data,
         )
 
     def _attribution(self, case: _Case, run: Run, method: MethodRef, side: str) -> Attribution:

@@ -15,6 +15,7 @@ from axioms.measure import Values
 if TYPE_CHECKING:
     from axioms.attribution import Attribution
     from axioms.subjects.build import Side
+    from axioms.subjects.data import Data
     from axioms.subjects.inputs import Inputs
     from axioms.subjects.model import Model
     from axioms.subjects.targets import Target
@@ -33,6 +34,8 @@ class SideView:
     variant: Callable[[Mapping[str, Any]], Attribution]
     """The method under test with some of its options changed, on this side."""
     progress: Callable[[int, int], None]
+    data: Data | None = None
+    """Where the inputs come from, for axioms that need more of it than the model does."""
 
     @cached_property
     def scores(self) -> Values:

@@ -14,6 +14,8 @@ from axioms.spec.schema import SIDES, AxiomRef, MethodRef, Run, Spec, Subject, T
 from axioms.spec.validate import load_spec
 
 COMPARE = "compare"
+MODEL = "model"
+"""Of checks that are about no method: their id, and their key under `reported`."""
 FORWARD = "forward_equivalence"
 
 
@@ -136,7 +138,8 @@ def _checks(spec: Spec, document: Document) -> Iterator[Check]:
         record = tuple(full for metric in check.record for full in on_sides(axiom, metric, sides))
         base = replace(_base(spec, document, path, "pair"), axiom=check.axiom, expect=expect, record=record)
         if axiom.methodless:
-            yield base
+            whole = base.id if sides else MODEL
+            yield replace(base, id=whole, reported=_reported(spec, MODEL, axiom, sides))
             continue
         for method in spec.methods:
             if check.methods is not None and method.label not in check.methods:

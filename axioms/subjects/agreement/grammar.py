@@ -78,21 +78,21 @@ class _Words:
         return start, len(self.text)
 
 
-def sentences(n: int, *, split: Split = "test", seed: int = 0) -> list[Sample]:
-    """`n` distinct sentences."""
+def sentences(n: int, *, split: Split = "test", seed: int = 0, most: int = MOST_ATTRACTORS) -> list[Sample]:
+    """`n` distinct sentences with up to `most` nouns between the subject and its verb."""
     found: dict[str, Sample] = {}
-    for sample in stream(split=split, seed=seed):
+    for sample in stream(split=split, seed=seed, most=most):
         found.setdefault(sample.text, sample)
         if len(found) == n:
             return list(found.values())
     raise AssertionError("the stream does not end")
 
 
-def stream(*, split: Split, seed: int) -> Iterator[Sample]:
+def stream(*, split: Split, seed: int, most: int = MOST_ATTRACTORS) -> Iterator[Sample]:
     """Sentences without end. No subject meets a noun in `test` that it meets in `train`."""
     draw = random.Random(f"{split} {seed}")
     while True:
-        yield _sentence(draw, split, draw.randint(1 if split == "test" else 0, MOST_ATTRACTORS))
+        yield _sentence(draw, split, draw.randint(1 if split == "test" else 0, most))
 
 
 def _sentence(draw: random.Random, split: Split, between: int) -> Sample:

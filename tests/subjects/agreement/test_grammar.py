@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from itertools import islice
 
+import pytest
+
+from axioms.errors import InputError
 from axioms.subjects.agreement.grammar import NOUNS, VERBS, sentences, stream
 from axioms.subjects.agreement.sample import Sample
+from axioms.subjects.agreement.sources import agreement_sentences
 
 LEMMA = {word: (lemma, number) for lemma, pair in enumerate(NOUNS) for number, word in enumerate(pair)}
 N = 500
@@ -65,3 +69,12 @@ def test_the_last_noun_tells_nothing_in_training() -> None:
         if between:
             agree.append(between[-1][1] == LEMMA[sample.text[slice(*sample.subject)]][1])
     assert 0.46 < sum(agree) / len(agree) < 0.54
+
+
+def test_fewer_attractors_on_request() -> None:
+    assert {sample.attractors for sample in sentences(50, most=1)} == {1}
+    assert len(agreement_sentences(n=3, most_attractors=2).agreement.samples) == 3  # type: ignore[union-attr]
+    with pytest.raises(InputError, match="most_attractors from 1 to 4"):
+        agreement_sentences(most_attractors=5)
+    with pytest.raises(InputError, match="n of at least 1"):
+        agreement_sentences(n=0)
