@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from axioms.errors import display_path
+from axioms.report.agreement import write_agreement
 from axioms.report.results import Results
 from axioms.report.tables import CLAIMED, FAILED, aligned, beside_paper, matrix, within
 
@@ -21,6 +23,7 @@ class Reporter:
     def __init__(self, config: pytest.Config) -> None:
         self.results = Results(config.rootpath / config.getoption("--axioms-report"), config.rootpath)
         self._saved = time.monotonic()
+        self._agreement: list[Path] = []
 
     @property
     def _anything(self) -> bool:
@@ -41,6 +44,7 @@ class Reporter:
         """Write the results, also after failures and interruptions."""
         if self._anything:
             self.results.save(STATUS.get(int(exitstatus), "failed"))
+            self._agreement = write_agreement(self.results.records, self.results.folder)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The matrix, the numbers beside the paper's, and where the report is."""
@@ -57,5 +61,6 @@ class Reporter:
             if rows:
                 lines += ["", spec, *(f"  {line}" for line in aligned(header, rows))]
         lines += ["", f"report: {display_path(self.results.folder / 'summary.md')}"]
+        lines += [f"agreement: {display_path(file)}" for file in self._agreement]
         for line in lines:
             terminalreporter.write_line(line, red=FAILED in line)
