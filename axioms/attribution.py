@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -53,6 +53,14 @@ class Attribution:
     """Where relevance went that did not reach the features; only where it was asked for."""
     at: Tensor | None = None
     """Relevance at the place that was asked for, in the shape of the value there: batch x tokens x neurons, ..."""
+
+
+@dataclass(frozen=True)
+class Swept:
+    """A sweep over layers: the relevance under each setting, by the layers whose softmax is bypassed in it."""
+
+    layers: tuple[int, ...]
+    attributions: Mapping[frozenset[int], Attribution]
 
 
 def attribute(
@@ -146,6 +154,30 @@ def _reporting(progress: Progress | None, start: int, size: int, total: int) -> 
         yield
     finally:
         _WITHIN.reset(token)
+
+
+def run_sweep(
+    entry: Method,
+    model: Model,
+    inputs: Inputs,
+    target: Target,
+    output: Tensor,
+    kinds: Sequence[str],
+    *,
+    batch_size: int,
+    options: Mapping[str, Any],
+    progress: Progress | None = None,
+) -> Swept:
+    """AttnLRP with its softmax bypassed in some layers, under every setting of these kinds."""
+    from axioms.methods.lrp import attnlrp_composite
+    from axioms.propagate.sweep import sweep
+
+    if entry.name != "attnlrp" or set(options) - {"epsilon"}:
+        raise InputError("a sweep bypasses the softmax of `attnlrp`, with no option but `epsilon`.")
+    composite = attnlrp_composite(options.get("epsilon", 0.0))
+    found = sweep(model, inputs, target, composite, kinds, batch_size=batch_size, progress=progress)
+    every = {setting: Attribution(scores, output, output, entry.name) for setting, scores in found.scores.items()}
+    return Swept(found.layers, every)
 
 
 def _per_feature(name: str, scores: Any, inputs: Inputs) -> Tensor:

@@ -36,7 +36,7 @@ class Measurement:
 
     values: Mapping[str, Values]
     """By full name without the aggregate, for example `left.pearson`: n values; 0-d for scalars; any for vectors;
-    n x grid for curves. Values of examples for which a metric is not defined are masked."""
+    n x grid for curves, which may be layers. Values of examples for which a metric is not defined are masked."""
     kinds: Mapping[str, str]
     confidence: float
     seed: int
@@ -48,7 +48,7 @@ class Measurement:
             if self.kinds[name] == "scalar":
                 return Quantity(float(values), 1)
             if self.kinds[name] == "curve":
-                kept = values[defined(values[:, 0])]
+                kept = values[defined(values[:, 0])] if values.size else values
                 return Quantity(kept.mean(axis=0).tolist() if len(kept) else math.nan, len(kept))
             return Quantity(values.tolist(), len(values))
         metric, _, aggregate = name.rpartition(".")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from axioms.checks.units import Units, all_features, units_of
 from axioms.measure import Values
 
 if TYPE_CHECKING:
-    from axioms.attribution import Attribution
+    from axioms.attribution import Attribution, Swept
     from axioms.subjects.build import Side
     from axioms.subjects.data import Data
     from axioms.subjects.inputs import Inputs
@@ -34,6 +34,8 @@ class SideView:
     variant: Callable[[Mapping[str, Any]], Attribution]
     """The method under test with some of its options changed, on this side."""
     progress: Callable[[int, int], None]
+    sweep: Callable[[Sequence[str]], Swept]
+    """The method under test with the softmax bypassed in some layers, for every setting of these kinds."""
     data: Data | None = None
     """Where the inputs come from, for axioms that need more of it than the model does."""
 

@@ -30,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--axioms-report",
         metavar="DIR",
         default="reports/latest",
-        help="where results.json and summary.md go (reports/latest)",
+        help="where results.json, summary.md and the paper's tables and figures go (reports/latest)",
     )
     group.addoption(
         "--axioms-import",

@@ -48,7 +48,9 @@ def record(result: Result, nodeid: str) -> dict[str, Any]:
             for name, values in measurement.values.items()
             if measurement.kinds[name] in ("per_example", "curve")
         },
+        "paired": {name: _paired(result, name) for name in result.tests},
         "reported": dict(check.reported),
+        "table": None if check.table is None else check.table.model_dump(),
         "worst": result.worst,
         "examples": list(result.examples),
         "run": result.run.model_dump(),
@@ -70,6 +72,21 @@ def _bound(finding: Finding) -> dict[str, Any]:
         "place": str(finding.stated.place),
         "verdict": str(finding.verdict),
         **_quantity(finding.quantity),
+    }
+
+
+def _paired(result: Result, name: str) -> dict[str, Any]:
+    test, difference = result.tests[name], _quantity(result.measurement.quantity(name))
+    d_z = None if test.d_z is None else plain(test.d_z)
+    return {
+        "difference": difference["value"],
+        "interval": difference["interval"],
+        "n": difference["n"],
+        "p": test.p,
+        "p_holm": test.p_holm,
+        "hypotheses": test.hypotheses,
+        "d_z": d_z,
+        "wins": test.wins,
     }
 
 

@@ -50,6 +50,18 @@ def points(*, values: list[list[float]]) -> Data:
     return Data(torch.tensor(values, dtype=torch.float64), names=tuple(str(row) for row in values))
 
 
+@data("masked-tokens")
+def masked_tokens(*, values: list[list[list[float]]]) -> Data:
+    """Token vectors written in the spec itself, with an attention mask, so that removing one is masking it."""
+    import torch
+
+    if len({(len(row), len(token)) for row in values for token in row}) != 1:
+        raise InputError("masked-tokens must all have the same number of tokens, and tokens the same width.")
+    tokens = torch.tensor(values, dtype=torch.float64)
+    mask = torch.ones(tokens.shape[:2], dtype=torch.int64)
+    return Data({"features": tokens, "attention_mask": mask}, names=tuple(str(row) for row in values))
+
+
 @data("tokens")
 def tokens(*, values: list[list[int]]) -> Data:
     """Token ids written in the spec itself; shorter texts are padded with 0 on the right and masked."""

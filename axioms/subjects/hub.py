@@ -59,6 +59,7 @@ def named_directly(name: str, options: Mapping[str, Any]) -> tuple[str, dict[str
 def load(task: str, name: str, revision: str | None) -> LanguageModel:
     """The model and its tokenizer."""
     import transformers
+    from safetensors import SafetensorError
 
     folder = Path(name) if Path(name).is_dir() else snapshot(name, revision, DATA_ONLY)
     what = f"{name!r}" + (f" at revision {revision!r}" if revision else "")
@@ -74,7 +75,7 @@ def load(task: str, name: str, revision: str | None) -> LanguageModel:
             folder, **safe, use_safetensors=True, output_loading_info=True
         )
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **safe)
-    except (OSError, ValueError, KeyError, ImportError) as error:
+    except (OSError, ValueError, KeyError, ImportError, SafetensorError) as error:
         raise InputError(f"{what} cannot be opened as a {task}: {_first_line(error)}") from None
     if info["missing_keys"]:
         raise InputError(
@@ -95,17 +96,22 @@ def snapshot(name: str, revision: str | None, patterns: list[str], kind: str = "
     try:
         return Path(
             snapshot_download(
-                name, repo_type=kind, revision=revision, allow_patterns=patterns, local_files_only=why is not None
+                name,
+                repo_type=kind,
+                revision=revision,
+                allow_patterns=patterns,
+                local_files_only=why is not None,
+                endpoint=os.environ.get("HF_ENDPOINT"),
             )
         )
     except LocalEntryNotFoundError:
-        pass
+        why = why or "the hub did not give it (no such name or revision, or not for everyone)"
     except HFValidationError as error:
         raise InputError(f"{name!r} is not a name on the hub: {_first_line(error)}") from None
     except (HfHubHTTPError, OSError) as error:
         why = _first_line(error)
     raise AssetMissing(
-        f"{kind} {name!r} is not in the hub's cache, and {why or 'it could not be fetched'}. Run this once where the "
+        f"{kind} {name!r} is not in the hub's cache, and {why}. Run this once where the "
         "hub can be reached, bring the cache here and say where it is with HF_HOME; or give the path of a folder."
     )
 

@@ -71,7 +71,9 @@ def test_kept_and_broken(
 ATTENTION = """claim: c
 subject:
   model: {softmax-attention: {query: 1.0, key: 2.0, value: 3.0}}
-  data: {points: [[1, -1, 2], [0.5, 0.25, -1], [1, 2, 3], [2, 1, -3]]}
+  data:
+    points:
+      [[1, -1, 2], [0.5, 0.25, -1], [1, 2, 3], [2, 1, -3], [-1, 2, 0.5], [3, 1, 2], [0.25, 2, -2], [1, -2, 0.5]]
 run: {dtype: float64}
 methods: [integrated_gradients, loo, gradient, random]
 checks:

@@ -32,7 +32,8 @@ def view(agreement: Agreement | None, scores: Any = None) -> SideView:
     side: Any = SimpleNamespace(inputs=SimpleNamespace(features=features))
     found: Any = SimpleNamespace(scores=None if scores is None else torch.as_tensor(scores))
     nothing: Any = None
-    return SideView(side, nothing, lambda: found, nothing, nothing, nothing, nothing, Data(agreement=agreement))
+    unused = (nothing,) * 5
+    return SideView(side, nothing, lambda: found, *unused, Data(agreement=agreement))
 
 
 def test_relevance_on_the_subject_is_perfect_and_elsewhere_is_not(agreement: Agreement) -> None:

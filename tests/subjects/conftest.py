@@ -20,6 +20,7 @@ import torch
 
 from axioms.subjects.assets import sources
 
+COMMIT = "a" * 40
 WORDS = "the film is good bad not very a dull fine plot and but it was".split()
 
 
@@ -48,7 +49,7 @@ class StandIn:
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         wanted = handler.headers.get("Range")
         self.asked.append((handler.path, wanted))
-        body = self.files.get(handler.path)
+        body = self.files.get(handler.path.partition("?")[0])
         if body is None:
             handler.send_error(404)
             return
@@ -59,6 +60,9 @@ class StandIn:
         handler.send_response(206 if wanted else 200)
         handler.send_header("Content-Length", str(len(body) - start))
         handler.send_header("Content-Type", "text/html" if handler.path.endswith("/") else "application/octet-stream")
+        if "/resolve/" in handler.path:
+            handler.send_header("ETag", f'"{sha(body)}"')
+            handler.send_header("X-Repo-Commit", COMMIT)
         handler.end_headers()
         if handler.command == "GET":
             stop = start + self.cuts.pop(0) if self.cuts and handler.path.endswith(".whl") else len(body)
@@ -67,6 +71,17 @@ class StandIn:
     def wheels_asked(self) -> list[str | None]:
         """The ranges that were asked for of wheels."""
         return [wanted for path, wanted in self.asked if path.endswith(".whl")]
+
+    def host(self, name: str, folder: Path, kind: str = "model") -> None:
+        """Put a folder on the hub as a repository, under `main`."""
+        files = {file.name: file.read_bytes() for file in folder.iterdir()}
+        for revision in ("main", COMMIT):
+            prefix = f"/{name}" if kind == "model" else f"/{kind}s/{name}"
+            self.files |= {f"{prefix}/resolve/{revision}/{file}": content for file, content in files.items()}
+        listed = [{"type": "file", "path": file, "size": len(files[file]), "oid": sha(files[file])} for file in files]
+        info = {"id": name, "sha": COMMIT, "siblings": [{"rfilename": file} for file in files]}
+        self.files[f"/api/{kind}s/{name}/revision/main"] = json.dumps(info).encode()
+        self.files[f"/api/{kind}s/{name}/tree/{COMMIT}"] = json.dumps(listed).encode()
 
     def pip(self, command: str, wheel: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         """What pip says of this index, without starting it."""
@@ -110,6 +125,7 @@ def outside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_NO_CACHE_DIR", "1")
     monkeypatch.setenv("HF_ENDPOINT", stand_in.url)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setenv("AXIOMS_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("AXIOMS_OFFLINE", raising=False)
     monkeypatch.delenv("AXIOMS_REQUIRE_ASSETS", raising=False)

@@ -139,6 +139,20 @@ def test_the_reviews_of_one_source(tmp_path: Path) -> None:
     assert numbers(loaded) == [0, 1]
 
 
+def test_a_dataset_of_the_hub(outside: StandIn, tmp_path: Path) -> None:
+    folder = tmp_path / "published"
+    folder.mkdir()
+    (folder / "README.md").touch()
+    (folder / "t.csv").write_text("sentence,label\ndull,0\ngood,1\n")
+    (folder / "loader.py").write_text("raise SystemExit")
+    outside.host("someone/texts", folder, "dataset")
+    source = DATA.get("hub-dataset").function
+    loaded = source(name="someone/texts", splits={"test": "t.csv"}, split="test", text="sentence", revision="main")
+    assert loaded.texts == ("dull", "good")
+    assert numbers(loaded) == [0, 1]
+    assert not [path for path, _ in outside.asked if "loader" in path]
+
+
 def test_a_dataset_of_an_unreachable_hub(outside: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AXIOMS_OFFLINE", "1")
     source = DATA.get("hub-dataset").function
