@@ -32,6 +32,12 @@ checks:
 """
 
 
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests measure everything anew: what they change in the running program is in no digest."""
+    monkeypatch.setenv("AXIOMS_FRESH", "1")
+
+
 @pytest.fixture
 def root() -> Path:
     """The checkout."""

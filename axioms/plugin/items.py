@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from axioms.errors import AssetMissing, AxiomsError, MissingPackage
-from axioms.plugin.options import assets_required, overrides
+from axioms.plugin.options import assets_required, kept_measurements, overrides
 from axioms.plugin.progress import Progress
 from axioms.report.tables import effect
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from axioms.statistics import PairedTest
 
 RECORD = pytest.StashKey[dict[str, Any]]()
+REUSED = pytest.StashKey[tuple[int, int]]()
+"""How many measurements came from an earlier run, and how many there were."""
 
 
 class CheckFailed(Exception):
@@ -26,11 +28,14 @@ class CheckFailed(Exception):
 
 
 @pytest.fixture(scope="session")
-def axioms_runner(request: pytest.FixtureRequest) -> Runner:
+def axioms_runner(request: pytest.FixtureRequest) -> Generator[Runner]:
     """One runner for the session, so that checks share subjects and attributions."""
     from axioms.run import Runner
 
-    return Runner(overrides(request.config), Progress(request.config))
+    kept = kept_measurements(request.config)
+    yield Runner(overrides(request.config), Progress(request.config), kept)
+    if kept is not None and kept.used:
+        request.config.stash[REUSED] = (kept.used, kept.used + kept.made)
 
 
 def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from axioms.spec import TIERS
-from axioms.subjects.assets import OFFLINE, switched_on
+from axioms.subjects.assets import OFFLINE, cache_folder, switched_on
 
+if TYPE_CHECKING:
+    from axioms.kept import Kept
+
+FRESH = "AXIOMS_FRESH"
 REQUIRE_ASSETS = "AXIOMS_REQUIRE_ASSETS"
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 
@@ -49,6 +53,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="fail, rather than skip, checks whose model or data cannot be had; for CI (AXIOMS_REQUIRE_ASSETS=1)",
     )
+    group.addoption(
+        "--axioms-fresh",
+        action="store_true",
+        help="measure everything anew, also what an earlier run has measured with the same code (AXIOMS_FRESH=1)",
+    )
     parser.addini("axioms_specs", "names of the folders whose YAML files are specs", type="args", default=["specs"])
 
 
@@ -60,6 +69,14 @@ def is_worker(config: pytest.Config) -> bool:
 def assets_required(config: pytest.Config) -> bool:
     """Whether a missing asset is a failure."""
     return bool(config.getoption("--axioms-require-assets")) or switched_on(REQUIRE_ASSETS)
+
+
+def kept_measurements(config: pytest.Config) -> Kept | None:
+    """Where measurements are kept from run to run; None where everything is to be measured anew."""
+    from axioms.kept import Kept
+
+    fresh = config.getoption("--axioms-fresh") or switched_on(FRESH)
+    return None if fresh else Kept(cache_folder() / "measurements")
 
 
 def apply_offline(config: pytest.Config) -> None:

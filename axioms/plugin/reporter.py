@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from axioms.errors import display_path
+from axioms.plugin.items import REUSED
 from axioms.report.agreement import write_agreement
 from axioms.report.files import write_paper
 from axioms.report.results import Results
@@ -69,5 +70,10 @@ class Reporter:
             names = ", ".join(dict.fromkeys(file.stem for file in self._paper))
             lines.append(f"the paper's: {names} in {display_path(self.results.folder)}")
         lines += [f"agreement: {display_path(file)}" for file in self._agreement]
+        if REUSED in terminalreporter.config.stash:
+            reused, of = terminalreporter.config.stash[REUSED]
+            lines.append(
+                f"{reused} of {of} measurements are an earlier run's, of the same code; --axioms-fresh for none"
+            )
         for line in lines:
             terminalreporter.write_line(line, red=FAILED in line)
