@@ -28,6 +28,14 @@ class MissingPackage(AxiomsError):
     """A method whose package is not there, or cannot be used here: its checks are skipped, and this is the reason."""
 
 
+class NotApplicable(AxiomsError):
+    """A rewrite whose pattern does not occur in the model."""
+
+
+class RewriteError(AxiomsError):
+    """A rewrite that changed the function: an error in the rewrite, whatever a method makes of it."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing that is wrong with a spec, and where."""

@@ -8,17 +8,19 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from axioms.attribution import Attribution, run_method
 from axioms.checks.views import PairView, SideView
+from axioms.errors import InputError, NotApplicable, UncoveredOperation
 from axioms.judge import Finding, Judgement, Verdict, judge
 from axioms.measure import Measurement, Values
 from axioms.registry import AXIOMS, METHODS, Axiom
-from axioms.spec import Check, MethodRef, Run
+from axioms.spec import Check, MethodRef, Run, Subject
 from axioms.spec.expand import FORWARD
 from axioms.spec.schema import AxiomRef
-from axioms.subjects.build import ONLY, BuiltSubject, build_subject, outputs_of
+from axioms.subjects.build import ONLY, BuiltSubject, build_subject, outputs_of, rewritten_subject
 from axioms.subjects.inputs import Inputs
 from axioms.subjects.model import Model
 from axioms.subjects.targets import Target
@@ -48,6 +50,8 @@ class _Case:
     """A built subject and the attributions computed on it so far."""
 
     subject: BuiltSubject
+    plain: _Case | None = None
+    """The case of the model by itself, of which a rewrite made a pair: its attributions are those of the left side."""
     attributions: dict[tuple[str, str], Attribution] = field(default_factory=dict)
 
 
@@ -58,12 +62,28 @@ class Runner:
         self._overrides = dict(overrides or {})
         self._report = report or (lambda what, done, total: None)
         self._cases: OrderedDict[str, _Case] = OrderedDict()
+        self._inapplicable: dict[str, NotApplicable] = {}
 
     def run(self, check: Check) -> Result:
         """The result of one check. Errors in a model or a method are raised, not judged."""
         started = time.perf_counter()
         run = check.run.model_copy(update=self._overrides)
-        case = self._case(check, run)
+        try:
+            result = self._result(check, run, started)
+        except (UncoveredOperation, InputError, NotApplicable) as error:
+            if not check.refusal:
+                raise
+            said = Judgement(Verdict.REFUSED, True, str(error), ())
+            bare = replace(check, expect=(), violation=None, record=(), reported={})
+            nothing = Measurement({}, {}, run.confidence, run.seed)
+            return Result(bare, run, said, nothing, time.perf_counter() - started)
+        if not check.refusal:
+            return result
+        reason = "so the claimed refusal is no longer shown"
+        return replace(result, judgement=replace(result.judgement, passed=False, reason=reason))
+
+    def _result(self, check: Check, run: Run, started: float) -> Result:
+        case = self._case(check.subject, check.file, run)
         judgement: Judgement | None = None
         if check.equivalence and check.function != FORWARD:
             judgement = self._not_equivalent(check, case, run)
@@ -72,14 +92,27 @@ class Runner:
         worst = _worst_example(judgement, measurement, case.subject)
         return Result(check, run, judgement, measurement, time.perf_counter() - started, worst)
 
-    def _case(self, check: Check, run: Run) -> _Case:
-        key = json.dumps([check.subject.model_dump(), run.model_dump(), str(check.file.parent)], sort_keys=True)
+    def _case(self, subject: Subject, file: Path, run: Run) -> _Case:
+        key = json.dumps([subject.model_dump(), run.model_dump(), str(file.parent)], sort_keys=True)
+        if key in self._inapplicable:
+            raise self._inapplicable[key]
         if key not in self._cases:
-            self._cases[key] = _Case(build_subject(check.subject, run, check.file))
+            try:
+                self._cases[key] = self._built(subject, file, run)
+            except NotApplicable as error:
+                self._inapplicable[key] = error
+                raise
         self._cases.move_to_end(key)
         while len(self._cases) > SUBJECTS_KEPT:
             self._cases.popitem(last=False)
         return self._cases[key]
+
+    def _built(self, subject: Subject, file: Path, run: Run) -> _Case:
+        if subject.pair is None or subject.pair.rewrite is None:
+            return _Case(build_subject(subject, run, file))
+        alone = subject.model_copy(update={"model": subject.pair.model, "pair": None})
+        plain = self._case(alone, file, run)
+        return _Case(rewritten_subject(plain.subject, subject.pair.rewrite, run), plain)
 
     def _not_equivalent(self, check: Check, case: _Case, run: Run) -> Judgement | None:
         """An inconclusive judgement where the models of a pair do not compute the same function."""
@@ -123,7 +156,7 @@ class Runner:
     def _side(self, case: _Case, run: Run, method: MethodRef | None, side: str) -> SideView:
         return SideView(
             case.subject.sides[side],
-            case.subject.target,
+            case.subject.sides[side].own(case.subject.target),
             partial(self._attribution, case, run, method or LOO, side),
             partial(self._attribution, case, run, LOO, side),
             partial(self._rerun, run, method or LOO),
@@ -132,12 +165,14 @@ class Runner:
         )
 
     def _attribution(self, case: _Case, run: Run, method: MethodRef, side: str) -> Attribution:
+        if case.plain is not None and side == "left":
+            return self._attribution(case.plain, run, method, ONLY)
         key = (side, json.dumps([method.name, method.options], sort_keys=True))
         if key not in case.attributions:
             one = case.subject.sides[side]
-            case.attributions[key] = self._rerun(
-                run, method, one.model, one.inputs, case.subject.target, one.batch_size
-            )
+            target = one.own(case.subject.target)
+            found = self._rerun(run, method, one.model, one.inputs, target, one.batch_size)
+            case.attributions[key] = one.restored(found)
         return case.attributions[key]
 
     def _variant(self, case: _Case, run: Run, method: MethodRef, side: str, options: Mapping[str, Any]) -> Attribution:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from axioms.errors import AxiomsError, MissingPackage
+from axioms.errors import AxiomsError, MissingPackage, NotApplicable
 from axioms.plugin.options import overrides
 from axioms.plugin.progress import Progress
 
@@ -38,6 +38,10 @@ def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> N
         result = runner.run(check)
     except MissingPackage as error:
         pytest.skip(str(error))
+    except NotApplicable as error:
+        if not check.optional:
+            raise
+        pytest.skip(f"{check.rewrite} does not apply: {error}")
     recorded = record(result, request.node.nodeid)
     request.node.stash[RECORD] = recorded
     for name, quantity in recorded["metrics"].items():

@@ -35,6 +35,8 @@ def record(result: Result, nodeid: str) -> dict[str, Any]:
         "method": None if check.method is None else check.method.label,
         "than": None if check.comparison is None else check.comparison.than.label,
         "options": {} if check.method is None else dict(check.method.options),
+        "rewrite": check.rewrite,
+        "because": check.because,
         "violation_claimed": violation is not None,
         "verdict": str(judgement.verdict),
         "passed": judgement.passed,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from axioms.errors import InputError
 from axioms.registry import DATA, SUBJECTS
+from axioms.rewrites.apply import Moved, checked_rewrite
 from axioms.subjects.data import Data
 from axioms.subjects.fixtures import find_descriptor
 from axioms.subjects.inputs import Inputs, read_inputs
@@ -20,7 +21,9 @@ from axioms.subjects.model import Model
 from axioms.subjects.targets import Target, choose
 
 if TYPE_CHECKING:
+    from axioms.attribution import Attribution
     from axioms.spec import Run, Subject
+    from axioms.spec.schema import RewriteRef
 
 ONLY = "model"
 """The name of the one side of a subject that is not a pair."""
@@ -42,11 +45,25 @@ class Side:
     model: Model
     inputs: Inputs
     batch_size: int
+    moved: Moved | None = None
+    """Where a rewrite of the inputs put the examples and features of the left side."""
 
     @cached_property
     def outputs(self) -> Tensor:
-        """All outputs of the plain forward pass."""
-        return outputs_of(self.model, self.inputs, self.batch_size)
+        """All outputs of the plain forward pass, in the order of the data."""
+        outputs = outputs_of(self.model, self.inputs, self.batch_size)
+        return outputs if self.moved is None else self.moved.back(outputs)
+
+    def own(self, target: Target) -> Target:
+        """The target in the order of this side's examples."""
+        return target if self.moved is None or self.moved.order is None else target.select(self.moved.order)
+
+    def restored(self, found: Attribution) -> Attribution:
+        """Relevance in the order of the data, of the features that the data has."""
+        if self.moved is None:
+            return found
+        scores, output, total = (self.moved.back(each) for each in (found.scores, found.output, found.total))
+        return replace(found, scores=scores[:, : self.moved.length], output=output, total=total)
 
 
 def outputs_of(model: Model, inputs: Inputs, batch_size: int) -> Tensor:
@@ -84,12 +101,12 @@ def build_subject(subject: Subject, run: Run, spec_file: Path) -> BuiltSubject:
     place = placement(run)
     loaded = _load_data(subject.data.name, subject.data.options, spec_file)
     given = moved(loaded.inputs, place)
-    if subject.pair is not None:
+    if subject.pair is not None and subject.pair.left is not None and subject.pair.right is not None:
         references = {"left": subject.pair.left, "right": subject.pair.right}
     elif subject.model is not None:
         references = {ONLY: subject.model}
     else:  # the schema has ruled this out
-        raise AssertionError("a subject is a model or a pair")
+        raise AssertionError("a subject is a model or a pair; one that a rewrite makes is built by `rewritten_subject`")
     sides = {}
     for name, reference in references.items():
         module = load_module(reference.name, reference.options, spec_file, run.seed).to(place.device, place.dtype)
@@ -97,6 +114,21 @@ def build_subject(subject: Subject, run: Run, spec_file: Path) -> BuiltSubject:
     # One target for both sides: two models that differ by rounding must not be asked about different classes.
     target = choose(subject.target, next(iter(sides.values())).outputs, loaded.labels)
     return BuiltSubject(sides, target, loaded)
+
+
+def rewritten_subject(plain: BuiltSubject, rewrite: RewriteRef, run: Run) -> BuiltSubject:
+    """The pair of a model and what a rewrite makes of it, which was checked in float64."""
+    left = plain.sides[ONLY]
+    place = placement(run)
+    rewritten, _ = checked_rewrite(rewrite.name, rewrite.options, left.model.module, left.inputs, left.batch_size)
+    if rewritten.module is left.model.module:
+        module = rewritten.module
+    else:
+        module = rewritten.module.to(place.device, place.dtype)
+    given = rewritten.moved.inputs
+    inputs = given.with_features(given.features.to(place.dtype))
+    right = Side("right", Model(module), inputs, left.batch_size, rewritten.moved)
+    return BuiltSubject({"left": replace(left, name="left"), "right": right}, plain.target, plain.data)
 
 
 def moved(inputs: Tensor | Mapping[str, Tensor], place: Placement) -> Tensor | dict[str, Tensor]:
