@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from axioms.audit import command as audit
 from axioms.errors import SpecError
-from axioms.registry import AXIOMS, DATA, METHODS, SUBJECTS, Registry
+from axioms.registry import AXIOMS, DATA, METHODS, REWRITES, SUBJECTS, Registry
+from axioms.search import command as falsify
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,8 +30,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--import", dest="modules", action="append", default=[], metavar="MODULE", help="import this first"
     )
     commands.add_parser("schema", help="print the JSON Schema of a spec, for editors")
-    commands.add_parser("list", help="print the methods, axioms, subjects and data sources that a spec can name")
+    commands.add_parser(
+        "list", help="print the methods, axioms, subjects, data sources and rewrites that a spec can name"
+    )
+    falsify.add_parser(commands)
+    audit.add_parser(commands)
     options = parser.parse_args(arguments)
+    if hasattr(options, "run"):
+        return int(options.run(options))
     if options.command == "check":
         return _check(options.paths, options.modules)
     print(schema_text() if options.command == "schema" else _listing())
@@ -78,7 +86,7 @@ def _check(paths: Sequence[Path], modules: Sequence[str]) -> int:
 
 
 def _listing() -> str:
-    registries: list[Registry[Any]] = [METHODS, AXIOMS, SUBJECTS, DATA]
+    registries: list[Registry[Any]] = [METHODS, AXIOMS, SUBJECTS, DATA, REWRITES]
     lines = []
     for registry in registries:
         lines.append(f"{registry.what}s")

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from axioms.errors import display_path
+from axioms.report.figures_matrix import save_matrix
 from axioms.report.results import Results
+from axioms.report.rewrites import cells_of, in_one_line
 from axioms.report.tables import CLAIMED, FAILED, aligned, beside_paper, matrix, within
 
 SAVE_EVERY = 5.0
@@ -41,6 +43,7 @@ class Reporter:
         """Write the results, also after failures and interruptions."""
         if self._anything:
             self.results.save(STATUS.get(int(exitstatus), "failed"))
+            save_matrix(cells_of(self.results.records), self.results.folder / "figures")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The matrix, the numbers beside the paper's, and where the report is."""
@@ -56,6 +59,8 @@ class Reporter:
             header, rows = beside_paper([record for record in records if record["spec"] == spec])
             if rows:
                 lines += ["", spec, *(f"  {line}" for line in aligned(header, rows))]
+        for spec in dict.fromkeys(cell.model for cell in cells_of(records)):
+            lines += ["", f"{spec}: {in_one_line([each for each in cells_of(records) if each.model == spec])}"]
         lines += ["", f"report: {display_path(self.results.folder / 'summary.md')}"]
         for line in lines:
             terminalreporter.write_line(line, red=FAILED in line)
