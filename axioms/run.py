@@ -8,7 +8,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from axioms.attribution import Attribution, run_method
@@ -17,7 +16,7 @@ from axioms.errors import InputError, NotApplicable, UncoveredOperation
 from axioms.judge import Finding, Judgement, Verdict, judge
 from axioms.measure import Measurement, Values
 from axioms.registry import AXIOMS, METHODS, Axiom
-from axioms.spec import Check, MethodRef, Run, Subject
+from axioms.spec import Check, MethodRef, Run
 from axioms.spec.expand import FORWARD
 from axioms.spec.schema import AxiomRef
 from axioms.subjects.build import ONLY, BuiltSubject, build_subject, outputs_of, rewritten_subject
@@ -83,7 +82,7 @@ class Runner:
         return replace(result, judgement=replace(result.judgement, passed=False, reason=reason))
 
     def _result(self, check: Check, run: Run, started: float) -> Result:
-        case = self._case(check.subject, check.file, run)
+        case = self._case(check, run)
         judgement: Judgement | None = None
         if check.equivalence and check.function != FORWARD:
             judgement = self._not_equivalent(check, case, run)
@@ -92,13 +91,13 @@ class Runner:
         worst = _worst_example(judgement, measurement, case.subject)
         return Result(check, run, judgement, measurement, time.perf_counter() - started, worst)
 
-    def _case(self, subject: Subject, file: Path, run: Run) -> _Case:
-        key = json.dumps([subject.model_dump(), run.model_dump(), str(file.parent)], sort_keys=True)
+    def _case(self, check: Check, run: Run) -> _Case:
+        key = json.dumps([check.subject.model_dump(), run.model_dump(), str(check.file.parent)], sort_keys=True)
         if key in self._inapplicable:
             raise self._inapplicable[key]
         if key not in self._cases:
             try:
-                self._cases[key] = self._built(subject, file, run)
+                self._cases[key] = self._built(check, run)
             except NotApplicable as error:
                 self._inapplicable[key] = error
                 raise
@@ -107,12 +106,13 @@ class Runner:
             self._cases.popitem(last=False)
         return self._cases[key]
 
-    def _built(self, subject: Subject, file: Path, run: Run) -> _Case:
-        if subject.pair is None or subject.pair.rewrite is None:
-            return _Case(build_subject(subject, run, file))
-        alone = subject.model_copy(update={"model": subject.pair.model, "pair": None})
-        plain = self._case(alone, file, run)
-        return _Case(rewritten_subject(plain.subject, subject.pair.rewrite, run), plain)
+    def _built(self, check: Check, run: Run) -> _Case:
+        pair = check.subject.pair
+        if pair is None or pair.rewrite is None:
+            return _Case(build_subject(check.subject, run, check.file))
+        alone = check.subject.model_copy(update={"model": pair.model, "pair": None})
+        plain = self._case(replace(check, subject=alone), run)
+        return _Case(rewritten_subject(plain.subject, pair.rewrite, run), plain)
 
     def _not_equivalent(self, check: Check, case: _Case, run: Run) -> Judgement | None:
         """An inconclusive judgement where the models of a pair do not compute the same function."""

@@ -76,7 +76,7 @@ class _Search:
 
 
 def falsify(
-    method: str, *, seed: int = 0, examples: int = 500, progress: Progress | None = None
+    method: str, *, seed: int = 0, examples: int = 1000, progress: Progress | None = None
 ) -> Counterexample | None:
     """The smallest counterexample that the search finds, or None."""
     hypothesis = _hypothesis()

@@ -48,7 +48,7 @@ def expressions() -> st.SearchStrategy[Expression]:
     def larger(inside: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
         vectors = st.lists(inside, min_size=2, max_size=3).map(tuple)
         return st.one_of(
-            st.builds(Binary, st.sampled_from(["*", "+", "-"]), inside, inside),
+            st.builds(Binary, st.sampled_from(["*", "*", "+", "-"]), inside, inside),
             st.builds(Activation, st.sampled_from(ACTIVATIONS), inside),
             vectors.flatmap(
                 lambda values: st.lists(weights, min_size=len(values), max_size=len(values)).map(
