@@ -60,8 +60,10 @@ def checked_rewrite(
     from axioms.subjects.build import outputs_of
     from axioms.subjects.model import Model
 
-    plain = module if all(each.dtype == torch.float64 for each in module.parameters()) else copy.deepcopy(module)
-    plain, wide = plain.double(), inputs.with_features(inputs.features.double())
+    numbers = [*module.parameters(), *module.buffers()]
+    exact = all(each.dtype == torch.float64 for each in numbers if each.is_floating_point())
+    plain = module if exact else copy.deepcopy(module).double()
+    wide = inputs.with_features(inputs.features.double())
     rewritten = apply_rewrite(name, options, plain, wide)
     left = outputs_of(Model(plain), wide, batch_size)
     right = rewritten.moved.back(outputs_of(Model(rewritten.module), rewritten.moved.inputs, batch_size))

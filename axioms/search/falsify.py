@@ -27,6 +27,8 @@ LEAST_GAP = 1e-6
 NEAREST_KINK = 1e-3
 """A gradient at the kink of a ReLU is whatever rounding makes of it, and shows nothing."""
 LARGEST_FORWARD_GAP = 1e-12
+LEAST_VALUE = 1e-3
+"""Where the output is zero there is nothing to distribute, and rules that divide by it show nothing."""
 
 Progress = Callable[[int], None]
 
@@ -114,6 +116,8 @@ def compare(method: Method, example: Example) -> tuple[Seen, Seen, float] | None
         return None
     if abs(left.value - right.value) > LARGEST_FORWARD_GAP * max(1.0, abs(left.value)):
         raise AxiomsError(f"{example.left} and {example.right} are not the same function: {example.step} is wrong.")
+    if min(abs(left.value), abs(right.value)) < LEAST_VALUE:
+        return None
     size = float(numbers.abs().max())
     gap = float((numbers[0] - numbers[1]).abs().max())
     # Where everything cancels, what is left is rounding, and its relative size is anything.
@@ -136,12 +140,13 @@ def look(method: Method, expression: Expression, point: dict[str, float]) -> See
 def spec_text(found: Counterexample) -> str:
     """A spec that reproduces the counterexample: it passes while the method violates the axiom."""
     example = found.example
+    beside = "loo" if found.method == "gradient_x_input" else "gradient_x_input"
     inputs = ", ".join(example.point)
     point = ", ".join(f"{value:g}" for value in example.point.values())
     return f"""\
 # yaml-language-server: $schema=../../axioms/spec/schema.json
-claim: {found.method} tells {example.left} from {example.right}, which is the same function.
-source: axioms falsify --method {found.method}
+claim: "{found.method} tells {example.left} from {example.right}, which is the same function."
+source: "axioms falsify --method {found.method}"
 note: "Found by {example.step}."
 subject:
   pair:
@@ -150,12 +155,12 @@ subject:
   data: {{points: [[{point}]]}}
   target: 0
 run: {{dtype: float64}}
-methods: [gradient_x_input, {found.method}]
+methods: [{beside}, "{found.method}"]
 checks:
   - axiom: implementation_invariance
-    violated_by: {{{found.method}: {{relative_gap.max: {{approx: {found.gap:.9g}, abs: 1e-6}}}}}}
+    violated_by: {{"{found.method}": {{relative_gap.max: {{approx: {found.gap:.9g}, abs: 1e-6}}}}}}
   - axiom: relevance
-    methods: [{found.method}]
+    methods: ["{found.method}"]
     expect:
       left: {{equals: {[round(each, 12) for each in found.left.values()]}}}
       right: {{equals: {[round(each, 12) for each in found.right.values()]}}}
