@@ -11,7 +11,7 @@ import pytest
 
 from axioms.cli import main
 from axioms.run import Runner
-from axioms.search.expressions import Binary, walk
+from axioms.search.expressions import Binary, parse, walk
 from axioms.search.falsify import falsify
 from axioms.spec import expand_file
 
@@ -30,23 +30,18 @@ def test_attnlrp_is_falsified(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert pair.left is not None
     assert len(pair.left.options["inputs"]) <= 3
     assert pair.left.options["values"] in said
+    assert pair.right is not None
+    for side in (pair.left, pair.right):
+        nodes = walk(parse(side.options["values"]))
+        assert sum(isinstance(node, Binary) and node.sign == "*" for node in nodes) <= 2
     runner = Runner()
     results = [runner.run(check) for check in expanded.checks]
     assert all(result.judgement.passed for result in results)
     assert any(check.violation is not None for check in expanded.checks)
 
 
-def test_it_shrinks_to_two_products() -> None:
-    found = falsify("attnlrp", seed=0)
-    assert found is not None
-    for side in (found.example.left, found.example.right):
-        assert sum(isinstance(node, Binary) and node.sign == "*" for node in walk(side)) <= 2
-    assert found.gap > 0.1
-    assert len(found.example.point) <= 3
-
-
 def test_the_same_seed_finds_the_same() -> None:
-    one, other = (falsify("cp_lrp", seed=3, examples=100) for _ in range(2))
+    one, other = (falsify("cp_lrp", seed=3, examples=60) for _ in range(2))
     assert one is not None
     assert one == other
 
