@@ -30,7 +30,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--method", required=True, metavar="NAME", help="a method, as `axioms list` names it")
     parser.add_argument("--seed", type=int, default=0, help="of the search; the same seed finds the same (0)")
-    parser.add_argument("--examples", type=int, default=1000, metavar="N", help="how many to try (1000)")
+    parser.add_argument("--examples", type=int, default=500, metavar="N", help="how many to try (500)")
     parser.add_argument(
         "--output", type=Path, default=Path("specs/found"), metavar="DIR", help="where the spec goes (specs/found)"
     )

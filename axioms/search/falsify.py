@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ import torch
 from axioms.attribution import run_method
 from axioms.errors import AxiomsError, MissingPackage, UncoveredOperation
 from axioms.registry import METHODS, Method
-from axioms.search.expressions import Expression, operations
+from axioms.search.expressions import Expression, operations, variables
 from axioms.search.subject import ExpressionModel
 from axioms.subjects.inputs import read_inputs
 from axioms.subjects.model import Model
@@ -78,7 +78,7 @@ class _Search:
 
 
 def falsify(
-    method: str, *, seed: int = 0, examples: int = 1000, progress: Progress | None = None
+    method: str, *, seed: int = 0, examples: int = 500, progress: Progress | None = None
 ) -> Counterexample | None:
     """The smallest counterexample that the search finds, or None."""
     hypothesis = _hypothesis()
@@ -98,11 +98,34 @@ def falsify(
         )
     except hypothesis.errors.NoSuchExample:
         return None
+    smallest = peeled(smallest, search.is_counterexample)
     found = compare(search.method, smallest)
     assert found is not None
     assert search.first is not None
     left, right, gap = found
     return Counterexample(method, smallest, left.relevance, right.relevance, gap, *search.first)
+
+
+def peeled(example: Example, is_counterexample: Callable[[Example], bool]) -> Example:
+    """The counterexample without what surrounds the step on both sides, as far as it stays one."""
+    if type(example.left) is not type(example.right):
+        return example
+    for left, right in zip(example.left.children, example.right.children, strict=False):
+        names = {*variables(left), *variables(right)}
+        inner = replace(
+            example, left=left, right=right, point={name: at for name, at in example.point.items() if name in names}
+        )
+        if left != right and operations(left) and is_same(inner) and is_counterexample(inner):
+            return peeled(inner, is_counterexample)
+    return example
+
+
+def is_same(example: Example) -> bool:
+    """Whether the two are one function, at random points too: parts of equal wholes need not be."""
+    names = list(example.point)
+    points = torch.randn(8, len(names), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    left, right = (ExpressionModel(each, names)(points) for each in (example.left, example.right))
+    return bool(torch.allclose(left, right, rtol=1e-9, atol=1e-12))
 
 
 def compare(method: Method, example: Example) -> tuple[Seen, Seen, float] | None:

@@ -21,8 +21,9 @@ from axioms.search.expressions import (
 )
 
 NAMES = ("a", "b", "c")
-LARGEST = 12
-"""Operations in an expression."""
+WEIGHTS = (1.0, 2.0, -1.0, 0.5)
+KINDS = ("variable", "*", "*", "*", "+", "-", "activation", "linear", "entry")
+"""Products most often: most steps work on products inside products."""
 
 
 @dataclass(frozen=True)
@@ -40,35 +41,32 @@ class Example:
         return operations(self.left), len(self.point)
 
 
-def expressions() -> st.SearchStrategy[Expression]:
+@st.composite
+def expressions(draw: st.DrawFn, deepest: int = 3) -> Expression:
     """Sums, products, linear maps, activations, softmax and norms of up to three features."""
-    leaves: st.SearchStrategy[Expression] = st.sampled_from(NAMES).map(Variable)
-    weights = st.sampled_from([1.0, 2.0, -1.0, 0.5])
+    return _grown(draw, deepest, KINDS[1:])
 
-    def larger(inside: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
-        vectors = st.lists(inside, min_size=2, max_size=3).map(tuple)
-        return st.one_of(
-            st.builds(Binary, st.sampled_from(["*", "*", "+", "-"]), inside, inside),
-            st.builds(Activation, st.sampled_from(ACTIVATIONS), inside),
-            vectors.flatmap(
-                lambda values: st.lists(weights, min_size=len(values), max_size=len(values)).map(
-                    lambda numbers: Linear(tuple(numbers), values)
-                )
-            ),
-            vectors.flatmap(
-                lambda values: st.builds(
-                    Entry, st.sampled_from(VECTOR_FUNCTIONS), st.just(values), st.integers(0, len(values) - 1)
-                )
-            ),
-        )
 
-    return st.recursive(leaves, larger, max_leaves=6).filter(lambda each: 1 <= operations(each) <= LARGEST)
+def _grown(draw: st.DrawFn, depth: int, kinds: tuple[str, ...] = KINDS) -> Expression:
+    kind = draw(st.sampled_from(kinds)) if depth else "variable"
+    if kind == "variable":
+        return Variable(draw(st.sampled_from(NAMES)))
+    if kind in ("*", "+", "-"):
+        return Binary(kind, _grown(draw, depth - 1), _grown(draw, depth - 1))
+    if kind == "activation":
+        return Activation(draw(st.sampled_from(ACTIVATIONS)), _grown(draw, depth - 1))
+    values = tuple(_grown(draw, depth - 1) for _ in range(draw(st.integers(2, 3))))
+    if kind == "linear":
+        return Linear(tuple(draw(st.sampled_from(WEIGHTS)) for _ in values), values)
+    return Entry(draw(st.sampled_from(VECTOR_FUNCTIONS)), values, draw(st.integers(0, len(values) - 1)))
 
 
 @st.composite
 def examples(draw: st.DrawFn) -> Example:
     """An expression, one step from it, and a point of small whole numbers away from zero."""
     left = draw(expressions().filter(lambda each: any(True for _ in rewritings(each))))
-    step, right = draw(st.sampled_from(list(rewritings(left))))
+    found = list(rewritings(left))
+    step = draw(st.sampled_from(list(dict.fromkeys(name for name, _ in found))))  # none is rarer than another
+    right = draw(st.sampled_from([each for name, each in found if name == step]))
     point = {name: float(draw(st.sampled_from([1, 2, 3, -1, -2]))) for name in variables(left)}
     return Example(left, right, step, point)

@@ -12,7 +12,8 @@ import pytest
 from axioms.cli import main
 from axioms.run import Runner
 from axioms.search.expressions import Binary, parse, walk
-from axioms.search.falsify import falsify
+from axioms.search.falsify import falsify, is_same, peeled
+from axioms.search.strategies import Example
 from axioms.spec import expand_file
 
 
@@ -71,3 +72,23 @@ def test_without_hypothesis_it_says_what_to_install(
     monkeypatch.setattr(builtins, "__import__", without)
     assert main(["falsify", "--method", "loo"]) == 2
     assert "pip install hypothesis" in capsys.readouterr().err
+
+
+def test_what_surrounds_the_step_is_peeled_off() -> None:
+    left, right = parse("gelu(c + (a*(a*b)))"), parse("gelu(c + ((a*a)*b))")
+    example = Example(left, right, "associativity", {"a": 1.0, "b": 1.0, "c": 2.0})
+    small = peeled(example, lambda each: True)
+    assert (str(small.left), str(small.right)) == ("a*(a*b)", "(a*a)*b")
+    assert small.point == {"a": 1.0, "b": 1.0}
+    swapped = Example(parse("(a*a)*(b*b)"), parse("(b*b)*(a*a)"), "commutativity", {"a": 1.0, "b": 1.0})
+    assert peeled(swapped, lambda each: True) == swapped, "a*a is not b*b, though it is at this point"
+    assert is_same(swapped)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_seed_ends_with_two_products(seed: int) -> None:
+    found = falsify("attnlrp", seed=seed)
+    assert found is not None
+    assert len(found.example.point) <= 3
+    for side in (found.example.left, found.example.right):
+        assert sum(isinstance(node, Binary) and node.sign == "*" for node in walk(side)) <= 2
