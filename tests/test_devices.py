@@ -20,11 +20,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from axioms.attribution import run_method
-from axioms.registry import AXIOMS, METHODS
+from axioms.errors import NotApplicable
+from axioms.registry import AXIOMS, METHODS, REWRITES, SUBJECTS
+from axioms.rewrites.apply import apply_rewrite
 from axioms.run import Runner
 from axioms.spec import Check, MethodRef, expand_file
 from axioms.spec.expand import FORWARD
 from axioms.subjects.build import BuiltSubject, build_subject, placement
+from axioms.subjects.inputs import read_inputs
 from axioms.subjects.model import Model
 
 ANYWHERE = """loo gradient gradient_x_input integrated_gradients attnlrp cp_lrp lrp_epsilon lrp_gamma
@@ -32,8 +35,10 @@ ANYWHERE = """loo gradient gradient_x_input integrated_gradients attnlrp cp_lrp 
 """Methods that fit every model; `random` draws on the CPU on purpose."""
 FOLDER = Path(__file__).parent.parent / "specs"
 SPECS = sorted(path.name for path in FOLDER.glob("[!_]*.yaml"))
-ON_META = [name for name in SPECS if "tiny:" not in (FOLDER / name).read_text()]
-"""Specs whose models decide nothing by their data: those of transformers ask whether a mask masks anything."""
+ON_META = [
+    name for name in SPECS if not any(word in (FOLDER / name).read_text() for word in ("tiny:", "rewrites:", "minilm"))
+]
+"""Specs that decide nothing by their data: transformers ask whether a mask masks anything, rewrites compare first."""
 
 
 class OnlyMeta(TorchDispatchMode):
@@ -81,6 +86,22 @@ def test_methods_stay_on_the_device(root: Path, spec: str, method: str) -> None:
             found = run_method(METHODS.get(method), side.model, inputs, target, output, batch_size=2, options={})
         assert found.scores.device.type == "meta"
         assert found.scores.shape == inputs.features.shape[:2]
+
+
+@pytest.mark.parametrize("name", sorted(REWRITES))
+@pytest.mark.parametrize("model", ["relu-net", "linear-attention"])
+def test_rewrites_stay_on_the_device(model: str, name: str) -> None:
+    options = {"length": 8, "width": 4, "classes": 5} if model == "linear-attention" else {}
+    module = SUBJECTS.get(model).function(**options).double().to("meta")
+    inputs = read_inputs(module, torch.ones(2, 8 if options else 16, dtype=torch.float64, device="meta"))
+    try:
+        rewritten = apply_rewrite(name, {}, module, inputs)
+        with torch.no_grad(), OnlyMeta():
+            outputs = Model(rewritten.module)(rewritten.moved.inputs)
+    except NotApplicable:
+        return
+    assert outputs.device.type == "meta"
+    assert {tensor.device.type for tensor in rewritten.module.state_dict().values()} <= {"meta"}
 
 
 def test_random_draws_on_the_cpu_on_purpose_and_delivers_on_the_device(root: Path) -> None:
