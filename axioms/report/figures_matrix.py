@@ -38,7 +38,7 @@ def draw(cells: Sequence[Cell]) -> Any:
     methods = list(dict.fromkeys(cell.method for cell in cells))
     rewrites = list(dict.fromkeys(cell.rewrite for cell in cells))
     sizes = np.full((len(methods), len(rewrites)), np.nan)
-    figure = Figure(figsize=(1.6 + 0.55 * len(rewrites), 2.4 + 0.36 * len(methods)), layout="constrained")
+    figure = Figure(figsize=(3.6 + 0.5 * len(rewrites), 2.4 + 0.36 * len(methods)), layout="constrained")
     axes = figure.add_subplot()
     for cell in cells:
         row, column = methods.index(cell.method), rewrites.index(cell.rewrite)

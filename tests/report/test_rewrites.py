@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -69,3 +70,9 @@ def test_figure(tmp_path: Path) -> None:
     assert "<svg" in drawn
     assert save_matrix([], tmp_path / "none") == []
     assert not (tmp_path / "none").exists()
+
+
+def test_a_figure_of_one_cell_has_room_for_it(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert save_matrix(cells_of(RECORDS)[:1], tmp_path)

@@ -155,3 +155,27 @@ def test_a_pair_takes_relevance_back_to_where_it_was(write_spec: Write) -> None:
     finally:
         del METHODS._entries["by_place"]
     assert [result.judgement.passed for result in results] == [True, True, False]
+
+
+REMOVED = """claim: c
+subject:
+  pair: {model: {tiny: {architecture: bert}}, rewrites: [pad_batch, reorder_batch, permute_heads]}
+  data: {random-tokens: {n: 3, length: 6}}
+run: {dtype: float32, batch_size: 2}
+methods: [loo]
+checks:
+  - axiom: implementation_invariance
+    remove: [delete, {kind: resample, draws: 2}]
+    expect: {relative_gap.max: {le: 1e-3}}
+"""
+
+
+def test_each_removal_is_a_check_of_each_rewrite_and_what_is_drawn_moves_along(write_spec: Write) -> None:
+    checks = [each for each in expand_file(write_spec(REMOVED)).checks if each.method is not None]
+    assert [check.id for check in checks] == [
+        f"loo-{rewrite}-{kind}"
+        for rewrite in ("pad_batch", "reorder_batch", "permute_heads")
+        for kind in ("delete", "resample")
+    ]
+    runner = Runner()
+    assert [str(runner.run(check).judgement.verdict) for check in checks] == ["holds"] * 6
