@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from axioms import assets_cli
+from axioms.audit import command as audit
 from axioms.errors import InputError, SpecError
-from axioms.registry import AXIOMS, DATA, METHODS, SUBJECTS, Registry
+from axioms.registry import AXIOMS, DATA, METHODS, REWRITES, SUBJECTS, Registry
+from axioms.search import command as falsify
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,18 +32,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     commands.add_parser("schema", help="print the JSON Schema of a spec, for editors")
     report = commands.add_parser("report", help="print the paper's tables of a saved run, with the paper's numbers")
-    report.add_argument("run", type=Path, metavar="RUN", help="its folder (reports/latest) or its results.json")
+    report.add_argument("saved", type=Path, metavar="RUN", help="its folder (reports/latest) or its results.json")
     report.add_argument("--format", choices=("md", "tex", "csv"), default="md", help="Markdown, LaTeX or CSV (md)")
     report.add_argument("--table", metavar="NAME", help="only this table, for example table-2")
-    commands.add_parser("list", help="print the methods, axioms, subjects and data sources that a spec can name")
+    commands.add_parser(
+        "list", help="print the methods, axioms, subjects, data sources and rewrites that a spec can name"
+    )
     assets_cli.add_parser(commands)
+    falsify.add_parser(commands)
+    audit.add_parser(commands)
     options = parser.parse_args(arguments)
+    if hasattr(options, "run"):
+        return int(options.run(options))
     if options.command == "check":
         return _check(options.paths, options.modules)
     if options.command == "assets":
         return assets_cli.run(options)
     if options.command == "report":
-        return _report(options.run, options.format, options.table)
+        return _report(options.saved, options.format, options.table)
     print(schema_text() if options.command == "schema" else _listing())
     return 0
 
@@ -99,7 +107,7 @@ def _report(run: Path, kind: str, table: str | None) -> int:
 
 
 def _listing() -> str:
-    registries: list[Registry[Any]] = [METHODS, AXIOMS, SUBJECTS, DATA]
+    registries: list[Registry[Any]] = [METHODS, AXIOMS, SUBJECTS, DATA, REWRITES]
     lines = []
     for registry in registries:
         lines.append(f"{registry.what}s")

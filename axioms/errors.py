@@ -32,6 +32,14 @@ class AssetMissing(AxiomsError):
     """A model or data that is neither in the cache nor to be had: its checks are skipped, and this is the reason."""
 
 
+class NotApplicable(AxiomsError):
+    """A rewrite whose pattern does not occur in the model."""
+
+
+class RewriteError(AxiomsError):
+    """A rewrite that changed the function: an error in the rewrite, whatever a method makes of it."""
+
+
 class SubjectWarning(UserWarning):
     """Something about a model or its data that the user should know and that has been dealt with."""
 

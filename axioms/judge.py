@@ -19,12 +19,16 @@ EQUALS_TOLERANCE = 1e-9
 
 
 class Verdict(StrEnum):
-    """What a check shows. Only `inconclusive` always fails; `recorded` is measured and not judged."""
+    """What a check shows. Only `inconclusive` always fails; `recorded` is measured and not judged.
+
+    `refused` is a method that has no rule for an operation, or a rewrite that does not apply, as claimed.
+    """
 
     HOLDS = "holds"
     VIOLATED = "violated"
     INCONCLUSIVE = "inconclusive"
     RECORDED = "recorded"
+    REFUSED = "refused"
 
 
 @dataclass(frozen=True)

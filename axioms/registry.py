@@ -1,4 +1,4 @@
-"""Names to things: methods, axioms, subjects, data sources. A spec needs the name and nothing else.
+"""Names to things: methods, axioms, subjects, data sources, rewrites. A spec needs the name and nothing else.
 
 Importing this module, and every module that registers something in it, must not import torch: specs are
 validated without it.
@@ -86,6 +86,13 @@ class Axiom(Registered):
     """Looks at the models only (forward equivalence): one check per spec, not one per method."""
 
 
+@dataclass(frozen=True)
+class Rewrite(Registered):
+    """A change that keeps the function: of a model (which is a copy of the caller's), or of the inputs."""
+
+    of: Literal["model", "inputs"] = "model"
+
+
 class Registry(Generic[Entry]):
     """A mapping of names that answers an unknown one with a suggestion."""
 
@@ -123,6 +130,7 @@ METHODS: Registry[Method] = Registry("method")
 AXIOMS: Registry[Axiom] = Registry("axiom")
 SUBJECTS: Registry[Registered] = Registry("subject")
 DATA: Registry[Registered] = Registry("data source")
+REWRITES: Registry[Rewrite] = Registry("rewrite")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -179,6 +187,29 @@ def data(name: str) -> Callable[[Function], Function]:
 
     def register(function: Function) -> Function:
         DATA.add(Registered(name, function))
+        return function
+
+    return register
+
+
+def rewrite(name: str) -> Callable[[Function], Function]:
+    """Register a rewrite of models: `function(model, *, options) -> model` computes the same function.
+
+    The model is a copy that the rewrite may change; it raises `NotApplicable` where its pattern does not occur.
+    """
+
+    def register(function: Function) -> Function:
+        REWRITES.add(Rewrite(name, function, "model"))
+        return function
+
+    return register
+
+
+def rewrite_inputs(name: str) -> Callable[[Function], Function]:
+    """Register a rewrite of inputs: `function(model, inputs, *, options) -> axioms.rewrites.apply.Moved`."""
+
+    def register(function: Function) -> Function:
+        REWRITES.add(Rewrite(name, function, "inputs"))
         return function
 
     return register

@@ -14,7 +14,7 @@ import numpy as np
 
 from axioms.attribution import Attribution, Swept, run_method, run_sweep
 from axioms.checks.views import PairView, SideView
-from axioms.errors import AssetMissing
+from axioms.errors import AssetMissing, InputError, NotApplicable, UncoveredOperation
 from axioms.judge import Finding, Judgement, Verdict, judge
 from axioms.kept import Kept, descriptors, key_of, subject_digest
 from axioms.measure import Measurement, Values
@@ -24,7 +24,7 @@ from axioms.spec import Check, MethodRef, PlacedBound, Run
 from axioms.spec.expand import FORWARD
 from axioms.spec.schema import AxiomRef, split_metric
 from axioms.statistics import PairedTest, claim_p, cohen_d_z, holm, win_share
-from axioms.subjects.build import ONLY, BuiltSubject, build_subject, outputs_of
+from axioms.subjects.build import ONLY, BuiltSubject, build_subject, outputs_of, rewritten_subject
 from axioms.subjects.inputs import Inputs
 from axioms.subjects.model import Model
 from axioms.subjects.targets import Target
@@ -61,6 +61,8 @@ class _Case:
     subject: BuiltSubject
     described: Any = None
     """What the spec and its fixtures say of the subject."""
+    plain: _Case | None = None
+    """The case of the model by itself, of which a rewrite made a pair: its attributions are those of the left side."""
     attributions: dict[tuple[str, str], Attribution] = field(default_factory=dict)
     sweeps: dict[tuple[str, str], Swept] = field(default_factory=dict)
     measured: dict[str, Measurement] = field(default_factory=dict)
@@ -85,11 +87,27 @@ class Runner:
         self._report = report or (lambda what, done, total: None)
         self._cases: OrderedDict[str, _Case] = OrderedDict()
         self._missing: dict[str, AssetMissing] = {}
+        self._inapplicable: dict[str, NotApplicable] = {}
 
     def run(self, check: Check) -> Result:
         """The result of one check. Errors in a model or a method are raised, not judged."""
         started = time.perf_counter()
         run = check.run.model_copy(update=self._overrides)
+        try:
+            result = self._result(check, run, started)
+        except (UncoveredOperation, InputError, NotApplicable) as error:
+            if not check.refusal:
+                raise
+            said = Judgement(Verdict.REFUSED, True, str(error), ())
+            bare = replace(check, expect=(), violation=None, record=(), reported={})
+            nothing = Measurement({}, {}, run.confidence, run.seed)
+            return Result(bare, run, said, nothing, time.perf_counter() - started)
+        if not check.refusal:
+            return result
+        reason = "so the claimed refusal is no longer shown"
+        return replace(result, judgement=replace(result.judgement, passed=False, reason=reason))
+
+    def _result(self, check: Check, run: Run, started: float) -> Result:
         case = self._case(check, run)
         judgement: Judgement | None = None
         if check.equivalence and check.function != FORWARD:
@@ -107,17 +125,30 @@ class Runner:
         key = json.dumps([*described, str(check.file.parent)], sort_keys=True)
         if key in self._missing:
             raise self._missing[key]  # one attempt is enough: every further one would wait for the network again
+        if key in self._inapplicable:
+            raise self._inapplicable[key]
         if key not in self._cases:
             try:
-                built = build_subject(check.subject, run, check.file, self._report)
-                self._cases[key] = _Case(built, [*described, *descriptors(described, check.file)])
+                self._cases[key] = self._built(check, run)
+                self._cases[key].described = [*described, *descriptors(described, check.file)]
             except AssetMissing as error:
                 self._missing[key] = error.with_traceback(None)
+                raise
+            except NotApplicable as error:
+                self._inapplicable[key] = error.with_traceback(None)
                 raise
         self._cases.move_to_end(key)
         while len(self._cases) > SUBJECTS_KEPT:
             self._cases.popitem(last=False)
         return self._cases[key]
+
+    def _built(self, check: Check, run: Run) -> _Case:
+        pair = check.subject.pair
+        if pair is None or pair.rewrite is None:
+            return _Case(build_subject(check.subject, run, check.file, self._report))
+        alone = check.subject.model_copy(update={"model": pair.model, "pair": None})
+        plain = self._case(replace(check, subject=alone), run)
+        return _Case(rewritten_subject(plain.subject, pair.rewrite, run), plain=plain)
 
     def _not_equivalent(self, check: Check, case: _Case, run: Run) -> Judgement | None:
         """An inconclusive judgement where the models of a pair do not compute the same function."""
@@ -216,7 +247,7 @@ class Runner:
     def _side(self, case: _Case, run: Run, method: MethodRef | None, side: str) -> SideView:
         return SideView(
             case.subject.sides[side],
-            case.subject.target,
+            case.subject.sides[side].own(case.subject.target),
             partial(self._attribution, case, run, method or LOO, side),
             partial(self._attribution, case, run, LOO, side),
             partial(self._rerun, run, method or LOO),
@@ -227,12 +258,14 @@ class Runner:
         )
 
     def _attribution(self, case: _Case, run: Run, method: MethodRef, side: str) -> Attribution:
+        if case.plain is not None and side == "left":
+            return self._attribution(case.plain, run, method, ONLY)
         key = (side, json.dumps([method.name, method.options], sort_keys=True))
         if key not in case.attributions:
             one = case.subject.sides[side]
-            case.attributions[key] = self._rerun(
-                run, method, one.model, one.inputs, case.subject.target, one.batch_size
-            )
+            target = one.own(case.subject.target)
+            found = self._rerun(run, method, one.model, one.inputs, target, one.batch_size)
+            case.attributions[key] = one.restored(found)
         return case.attributions[key]
 
     def _variant(self, case: _Case, run: Run, method: MethodRef, side: str, options: Mapping[str, Any]) -> Attribution:
@@ -242,18 +275,21 @@ class Runner:
     def _sweep(self, case: _Case, run: Run, method: MethodRef, side: str, kinds: Sequence[str]) -> Swept:
         key = (side, json.dumps([method.name, method.options, list(kinds)], sort_keys=True))
         if key not in case.sweeps:
-            one, target = case.subject.sides[side], case.subject.target
-            case.sweeps[key] = run_sweep(
+            one = case.subject.sides[side]
+            target = one.own(case.subject.target)
+            found = run_sweep(
                 METHODS.get(method.name),
                 one.model,
                 one.inputs,
                 target,
-                target(one.outputs),
+                target(outputs_of(one.model, one.inputs, one.batch_size)),
                 kinds,
                 batch_size=one.batch_size,
                 options=method.options,
                 progress=partial(self._report, f"{method.label}, sweep"),
             )
+            restored = {layers: one.restored(each) for layers, each in found.attributions.items()}
+            case.sweeps[key] = replace(found, attributions=restored)
         return case.sweeps[key]
 
     def _rerun(

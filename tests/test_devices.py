@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,15 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from axioms.attribution import run_method
-from axioms.registry import AXIOMS, METHODS
+from axioms.errors import NotApplicable
+from axioms.registry import AXIOMS, METHODS, REWRITES, SUBJECTS
+from axioms.rewrites.apply import apply_rewrite
 from axioms.run import Runner
 from axioms.spec import Check, MethodRef, expand_file
 from axioms.spec.expand import FORWARD
+from axioms.spec.validate import load_spec
 from axioms.subjects.build import BuiltSubject, build_subject, placement
+from axioms.subjects.inputs import read_inputs
 from axioms.subjects.model import Model
 
 ANYWHERE = """loo gradient gradient_x_input integrated_gradients attnlrp cp_lrp lrp_epsilon lrp_gamma
@@ -32,18 +37,23 @@ ANYWHERE = """loo gradient gradient_x_input integrated_gradients attnlrp cp_lrp 
 """Methods that fit every model; `random` draws on the CPU on purpose."""
 FOLDER = Path(__file__).parent.parent / "specs"
 SPECS = sorted(path.name for path in FOLDER.glob("[!_]*.yaml"))
-OF_TRANSFORMERS = ("tiny:", "minilm-sentiment", "extends: sentiment.yaml", "tiny-agreement", "agreement")
-ON_META = [name for name in SPECS if not any(model in (FOLDER / name).read_text() for model in OF_TRANSFORMERS)]
-"""Specs whose models decide nothing by their data: those of transformers ask whether a mask masks anything."""
+OF_TRANSFORMERS = {"tiny", "minilm-sentiment", "agreement-llama"}
 
-METHODS_ON_META = [
-    (spec, method)
-    for spec in ON_META
-    for method in ANYWHERE
-    if not (method == "loo" and spec.startswith(("structural_bias", "linearization_error")))
-]
-"""Without leave-one-out where there is a mask: how many rows it takes is in the mask's numbers. `NamesItsDevice` below
-watches it on a CPU."""
+
+def decides_by_its_data(spec: str) -> bool:
+    """Transformers ask whether a mask masks anything, rewrites compare outputs first."""
+    subject = load_spec(FOLDER / spec)[0].subject
+    if subject.pair is not None:
+        return bool(subject.pair.rewritten)
+    return subject.model is not None and subject.model.name in OF_TRANSFORMERS
+
+
+def has_a_mask(spec: str) -> bool:
+    """Leave-one-out asks a mask which tokens are there; test_every_method_and_axiom_names_its_device has that case."""
+    return load_spec(FOLDER / spec)[0].subject.data.name == "masked-tokens"
+
+
+ON_META = [name for name in SPECS if not decides_by_its_data(name)]
 
 
 class OnlyMeta(TorchDispatchMode):
@@ -80,7 +90,9 @@ def test_subjects_are_built_on_the_device(root: Path, spec: str) -> None:
         assert {tensor.device.type for tensor in side.model.module.state_dict().values()} <= {"meta"}
 
 
-@pytest.mark.parametrize(("spec", "method"), METHODS_ON_META)
+@pytest.mark.parametrize(
+    ("spec", "method"), [pair for pair in product(ON_META, ANYWHERE) if pair[1] != "loo" or not has_a_mask(pair[0])]
+)
 def test_methods_stay_on_the_device(root: Path, spec: str, method: str) -> None:
     subject = on_meta(root, spec)
     for side in subject.sides.values():
@@ -90,6 +102,22 @@ def test_methods_stay_on_the_device(root: Path, spec: str, method: str) -> None:
             found = run_method(METHODS.get(method), side.model, inputs, target, output, batch_size=2, options={})
         assert found.scores.device.type == "meta"
         assert found.scores.shape == inputs.features.shape[:2]
+
+
+@pytest.mark.parametrize("name", sorted(REWRITES))
+@pytest.mark.parametrize("model", ["relu-net", "linear-attention"])
+def test_rewrites_stay_on_the_device(model: str, name: str) -> None:
+    options = {"length": 8, "width": 4, "classes": 5} if model == "linear-attention" else {}
+    module = SUBJECTS.get(model).function(**options).double().to("meta")
+    inputs = read_inputs(module, torch.ones(2, 8 if options else 16, dtype=torch.float64, device="meta"))
+    try:
+        rewritten = apply_rewrite(name, {}, module, inputs)
+        with torch.no_grad(), OnlyMeta():
+            outputs = Model(rewritten.module)(rewritten.moved.inputs)
+    except NotApplicable:
+        return
+    assert outputs.device.type == "meta"
+    assert {tensor.device.type for tensor in rewritten.module.state_dict().values()} <= {"meta"}
 
 
 def test_random_draws_on_the_cpu_on_purpose_and_delivers_on_the_device(root: Path) -> None:
@@ -180,19 +208,19 @@ checks:
   - {{axiom: loo_correlation, methods: [attnlrp], record: [pearson.mean]}}
   - {{axiom: perturbation, methods: [attnlrp], record: [delta.mean]}}
   - {{axiom: insertion_deletion, methods: [attnlrp], record: [difference.mean]}}
-  - {{axiom: bypass_gain, methods: [attnlrp], record: [total_gain.mean]}}
-  - {{axiom: bypass_perturbation, methods: [attnlrp], record: [total_gain.mean]}}
-  - {{axiom: attention_flatness, methods: [attnlrp], record: [entropy]}}
   - {{axiom: purity, methods: [attnlrp]}}
   - {{axiom: batch_invariance, methods: [attnlrp]}}
   - {{axiom: backend_invariance, methods: [attnlrp]}}
   - {{axiom: padding_invariance, methods: [attnlrp]}}
   - {{axiom: precision, methods: [attnlrp]}}
+  - {{axiom: bypass_gain, methods: [attnlrp], record: [total_gain.mean]}}
+  - {{axiom: bypass_perturbation, methods: [attnlrp], record: [total_gain.mean]}}
+  - {{axiom: attention_flatness, methods: [attnlrp], record: [entropy]}}
 """
     )
     checks = expand_file(tmp_path / "spec.yaml").checks
-    no_tensor = {"conservation", "relevance", "ground_truth", "chance", "task"}  # these make none
-    assert {check.function for check in checks} | no_tensor == set(AXIOMS)
+    make_no_tensor = {"conservation", "relevance", "ground_truth", "chance", "task"}
+    assert {check.function for check in checks} | make_no_tensor == set(AXIOMS)
     runner = Runner()
     with NamesItsDevice():
         assert all(runner.run(check).judgement.passed for check in checks)

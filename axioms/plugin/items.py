@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from axioms.errors import AssetMissing, AxiomsError, MissingPackage
+from axioms.errors import AssetMissing, AxiomsError, MissingPackage, NotApplicable
 from axioms.plugin.options import assets_required, kept_measurements, overrides
 from axioms.plugin.progress import Progress
 from axioms.report.tables import effect
@@ -50,6 +50,10 @@ def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> N
         if assets_required(request.config):
             raise
         pytest.skip(str(error))
+    except NotApplicable as error:
+        if not check.optional:
+            raise
+        pytest.skip(f"{check.rewrite} does not apply: {error}")
     recorded = record(result, request.node.nodeid)
     request.node.stash[RECORD] = recorded
     for name, quantity in recorded["metrics"].items():

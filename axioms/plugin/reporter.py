@@ -11,8 +11,10 @@ import pytest
 from axioms.errors import display_path
 from axioms.plugin.items import REUSED
 from axioms.report.agreement import write_agreement
+from axioms.report.figures_matrix import save_matrix
 from axioms.report.files import write_paper
 from axioms.report.results import Results
+from axioms.report.rewrites import cells_of, in_one_line
 from axioms.report.tables import CLAIMED, FAILED, aligned, beside_paper, comparisons, matrix, within
 
 SAVE_EVERY = 5.0
@@ -49,6 +51,7 @@ class Reporter:
             self.results.save(STATUS.get(int(exitstatus), "failed"))
             self._agreement = write_agreement(self.results.records, self.results.folder)
             self._paper = write_paper(self.results.records, self.results.folder)
+            save_matrix(cells_of(self.results.records), self.results.folder / "figures")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The matrix, the numbers beside the paper's, and where the report is."""
@@ -65,6 +68,8 @@ class Reporter:
             for header, rows in (beside_paper(mine), comparisons(mine)):
                 if rows:
                     lines += ["", spec, *(f"  {line}" for line in aligned(header, rows))]
+        for spec in dict.fromkeys(cell.model for cell in cells_of(records)):
+            lines += ["", f"{spec}: {in_one_line([each for each in cells_of(records) if each.model == spec])}"]
         lines += ["", f"report: {display_path(self.results.folder / 'summary.md')}"]
         if self._paper:
             names = ", ".join(dict.fromkeys(file.stem for file in self._paper))

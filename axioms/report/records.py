@@ -37,6 +37,8 @@ def record(result: Result, nodeid: str) -> dict[str, Any]:
         "method": None if check.method is None else check.method.label,
         "than": None if check.comparison is None else check.comparison.than.label,
         "options": {} if check.method is None else dict(check.method.options),
+        "rewrite": check.rewrite,
+        "because": check.because,
         "violation_claimed": violation is not None,
         "verdict": str(judgement.verdict),
         "passed": judgement.passed,
@@ -59,9 +61,11 @@ def record(result: Result, nodeid: str) -> dict[str, Any]:
 
 
 def subject_name(subject: Subject) -> str:
-    """The model's name, or both names of a pair."""
-    if subject.pair is not None:
-        return f"{subject.pair.left.name} / {subject.pair.right.name}"
+    """The model's name, or both names of a pair; what a rewrite made is named by the rewrite."""
+    pair = subject.pair
+    if pair is not None:
+        two = [each.name for each in (pair.left, pair.right, pair.model, pair.rewrite) if each is not None]
+        return " / ".join(two)
     return "" if subject.model is None else subject.model.name
 
 

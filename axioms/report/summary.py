@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
+from axioms.report.rewrites import applicability_markdown, matrix_markdown
 from axioms.report.tables import cell, comparisons, label, markdown, matrix, numbers
 
 
@@ -21,6 +22,7 @@ def summary_markdown(document: dict[str, Any]) -> str:
         lines += [*markdown(*matrix(records)), "", "`VIOLATED*`: violated, as the spec claims.", ""]
     for spec, group in groupby(records, key=lambda record: record["spec"]):
         lines += _section(spec, list(group))
+    lines += applicability_markdown(records, {each["id"]: each["reason"] for each in skipped})
     lines += [
         "",
         f"Commit {document['run']['git_commit'] or 'unknown'}; Python {document['environment']['python']}; {packages}.",
@@ -34,6 +36,8 @@ def _section(spec: str, records: list[dict[str, Any]]) -> list[str]:
     setting = f"{first['run']['dtype']}, seed {first['run']['seed']}"
     lines = [f"## {spec}", "", first["claim"] + (f" ({first['source']})" if first["source"] else ""), ""]
     lines += [f"Note: {first['note']}", ""] if first["note"] else []
+    if any(record.get("rewrite") for record in records):
+        return [*lines, *matrix_markdown(records)]
     rows = []
     for record in records:
         decided = "; ".join(f"{bound['metric']} {bound['bound']}" for bound in record["bounds"]) or record["reason"]

@@ -8,7 +8,7 @@ from typing import Any
 Record = dict[str, Any]
 Row = list[str]
 
-FAILED, CLAIMED, HOLDS = "FAILED", "VIOLATED*", "holds"
+FAILED, CLAIMED, HOLDS, REFUSED = "FAILED", "VIOLATED*", "holds", "refused"
 MOST_TELLING = (FAILED, CLAIMED, HOLDS)
 
 
@@ -18,6 +18,8 @@ def cell(record: Record) -> str:
         return FAILED
     if record["verdict"] in ("violated", "holds"):
         return CLAIMED if record["verdict"] == "violated" else HOLDS
+    if record["verdict"] == "refused":
+        return REFUSED
     first = next(iter(record["metrics"])).rpartition("left.")[2]
     sides = [
         quantity for name, quantity in record["metrics"].items() if name in (first, f"left.{first}", f"right.{first}")

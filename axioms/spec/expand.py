@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from axioms.spec.bounds import Bound
 from axioms.spec.schema import (
     SIDES,
     AxiomRef,
+    Claims,
     MethodRef,
     Reported,
+    RewriteRef,
     Run,
     Spec,
     Subject,
@@ -86,8 +89,19 @@ class Check:
     comparison: Comparison | None = None
     family: tuple[Check, ...] = ()
     """Every comparison of the spec, this one too: Holm's correction is over all of them, whichever are run."""
+    rewrite: str | None = None
+    """What made the right model of the pair out of the left one."""
+    refusal: bool = False
+    """Claimed: the method has no rule for an operation, or the rewrite does not apply, and says so."""
+    because: str | None = None
+    """Why a claim of violation or refusal is made."""
     equivalence: tuple[PlacedBound, ...] = ()
     """How far apart the outputs of a pair may be; beyond that no other check of it means anything."""
+
+    @property
+    def optional(self) -> bool:
+        """Whether its rewrite was asked for by `all`, so that it may not apply."""
+        return self.rewrite is not None and self.subject.pair is not None and self.subject.pair.rewritten[0].optional
 
     @property
     def function(self) -> str:
@@ -108,7 +122,10 @@ def expand_file(file: Path) -> Expanded:
     """Load a spec file and expand it."""
     spec, document = load_spec(file)
     checks = [*_checks(spec, document), *_compares(spec, document)]
-    if spec.subject.pair is not None:
+    pair = spec.subject.pair
+    if pair is not None and pair.rewritten:
+        checks = [*_rewrites_first(spec, document), *checks]
+    elif pair is not None:
         # Every pair implies that its two models compute the same function.
         stated = [check for check in checks if check.function == FORWARD]
         forward = stated or [_implied_forward(spec, document)]
@@ -133,6 +150,37 @@ def _base(spec: Spec, document: Document, path: Path_, name: str) -> Check:
         run=spec.run,
         table=spec.table,
     )
+
+
+def _rewrites_first(spec: Spec, document: Document) -> Iterator[Check]:
+    """Every rewrite implies that it keeps the function; and those that are claimed not to apply must say so."""
+    assert spec.subject.pair is not None
+    implied = _implied_forward(spec, document)
+    for subject in rewritten_subjects(spec.subject):
+        name = rewrite_of(subject)
+        yield replace(implied, id=name, subject=subject, rewrite=name, equivalence=implied.expect)
+    for index, name in enumerate(spec.subject.pair.not_applicable):
+        place = document.place(("subject", "pair", "not_applicable", index))
+        subject = _with_rewrite(spec.subject, RewriteRef.model_validate(name))
+        yield replace(implied, place=place, id=name, subject=subject, rewrite=name, refusal=True)
+
+
+def rewritten_subjects(subject: Subject) -> list[Subject]:
+    """The subject with each of its rewrites by itself; as it is where both models are given."""
+    rewrites = [] if subject.pair is None else subject.pair.rewritten
+    return [_with_rewrite(subject, each) for each in rewrites] or [subject]
+
+
+def rewrite_of(subject: Subject) -> str:
+    """The name of its one rewrite."""
+    assert subject.pair is not None
+    return subject.pair.rewritten[0].name
+
+
+def _with_rewrite(subject: Subject, rewrite: RewriteRef) -> Subject:
+    assert subject.pair is not None
+    alone = subject.pair.model_copy(update={"rewrite": rewrite, "rewrites": [], "not_applicable": []})
+    return subject.model_copy(update={"pair": alone})
 
 
 def _implied_forward(spec: Spec, document: Document) -> Check:
@@ -167,13 +215,26 @@ def _checks(spec: Spec, document: Document) -> Iterator[Check]:
             whole = base.id if sides else MODEL
             yield replace(base, id=whole, reported=_reported(spec, MODEL, axiom, sides))
             continue
-        for method in spec.methods:
-            if check.methods is not None and method.label not in check.methods:
+        methods = [each for each in spec.methods if check.methods is None or each.label in check.methods]
+        for subject, method in product(rewritten_subjects(spec.subject), methods):
+            made_by = subject.pair is not None and bool(subject.pair.rewritten)
+            rewrite = rewrite_of(subject) if made_by else None
+            if check.rewrites is not None and rewrite not in check.rewrites:
                 continue
-            one = replace(base, id=method.label, method=method, reported=_reported(spec, method.label, axiom, sides))
-            if method.label in check.violated_by:
-                at = (*path, "violated_by", method.label)
-                one = replace(one, place=document.place(at), violation=placed(check.violated_by[method.label], at))
+            reported = _reported(spec, method.label, axiom, sides)
+            one = replace(base, id=method.label, method=method, reported=reported, subject=subject)
+            if rewrite is not None:
+                kept = _implied_forward(spec, document).expect
+                one = replace(one, id=f"{method.label}-{rewrite}", rewrite=rewrite, equivalence=kept)
+            own: Path_ = (*path, "on", rewrite) if rewrite is not None else path
+            for claims, stated in ((check, path), (check.on.get(rewrite or "", Claims()), own)):
+                if method.label in claims.violated_by:
+                    at = (*stated, "violated_by", method.label)
+                    bounds = placed(claims.violated_by[method.label], at)
+                    one = replace(one, place=document.place(at), violation=bounds, because=claims.because)
+                if method.label in claims.refused_by:
+                    at = (*stated, "refused_by", claims.refused_by.index(method.label))
+                    one = replace(one, place=document.place(at), refusal=True, because=claims.because)
             yield from _removals(one, check.remove)
 
 

@@ -19,11 +19,12 @@ from pydantic_core import PydanticCustomError
 
 import axioms.checks
 import axioms.methods
-import axioms.subjects  # noqa: F401  (the three imports fill the registries)
+import axioms.rewrites
+import axioms.subjects  # noqa: F401  (the four imports fill the registries)
 from axioms.checks.sweeps import KINDS as SWEEPS
 from axioms.checks.sweeps import SweepKind
 from axioms.errors import InputError, UnknownName, did_you_mean
-from axioms.registry import AXIOMS, DATA, METHODS, SUBJECTS, Axiom, Registered, Registry
+from axioms.registry import AXIOMS, DATA, METHODS, REWRITES, SUBJECTS, Axiom, Registered, Registry
 from axioms.report.layouts import LAYOUTS
 from axioms.spec.bounds import Bound
 from axioms.subjects.fixtures import find_descriptor
@@ -191,11 +192,76 @@ def _check_hub_model(name: str, options: dict[str, Any]) -> None:
     check_options(SUBJECTS.get(named[0]), named[1])
 
 
-class Pair(Strict):
-    """Two functionally equivalent models. Left-associative is (QK')V, right-associative is Q(K'V)."""
+class RewriteRef(Strict):
+    """A rewrite with its options."""
 
-    left: Annotated[SubjectRef, named_schema(SUBJECTS, "a model")]
-    right: Annotated[SubjectRef, named_schema(SUBJECTS, "a model")]
+    name: str
+    options: dict[str, Any] = {}
+    optional: bool = False
+    """Asked for by `rewrites: all`: where its pattern does not occur, its checks are skipped with the reason."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, raw: Any) -> Any:
+        if isinstance(raw, RewriteRef):
+            return raw
+        name, options = split_named(raw, "rewrite")
+        _known(REWRITES, name)
+        if not isinstance(options, dict):
+            raise fail(f"the options of {name!r} must be a mapping; found {options!r}")
+        check_options(REWRITES.get(name), options)
+        return {"name": name, "options": options}
+
+
+ALL_OR_SOME = WithJsonSchema(
+    {"anyOf": [{"const": "all"}, {"type": "array", "items": named_schema(REWRITES, "a rewrite").json_schema}]}
+)
+
+
+class Pair(Strict):
+    """Two functionally equivalent models: `left` and `right`, or a `model` and what `rewrites` make of it.
+
+    Left-associative is (QK')V, right-associative is Q(K'V).
+    """
+
+    left: Annotated[SubjectRef, named_schema(SUBJECTS, "a model")] | None = None
+    right: Annotated[SubjectRef, named_schema(SUBJECTS, "a model")] | None = None
+    model: Annotated[SubjectRef, named_schema(SUBJECTS, "a model")] | None = None
+    rewrite: Annotated[RewriteRef, named_schema(REWRITES, "a rewrite")] | None = None
+    rewrites: Annotated[list[RewriteRef], ALL_OR_SOME] = Field(
+        [], description="One pair for each: `all`, or a list. Those of `all` that do not apply are skipped."
+    )
+    not_applicable: list[str] = Field(
+        [], description="Rewrites that are claimed not to apply to the model; `all` means the others then."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _all(cls, raw: Any) -> Any:
+        if not isinstance(raw, dict) or raw.get("rewrites") != "all":
+            return raw
+        named = raw.get("not_applicable")
+        left_out = named if isinstance(named, list) else []
+        every = [name for name in REWRITES if name not in left_out]
+        refs = [RewriteRef.model_construct(name=name, options={}, optional=not left_out) for name in every]
+        return {**raw, "rewrites": refs}
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Pair:
+        two = self.left is not None and self.right is not None
+        made = self.model is not None and (self.rewrite is not None or bool(self.rewrites))
+        if two == made or (two and self.model is not None) or (made and (self.left or self.right)):
+            raise fail("a pair is {left: ..., right: ...}, or {model: ..., rewrite: NAME} with one, a list, or all")
+        if self.rewrite is not None and self.rewrites:
+            raise fail("give `rewrite` or `rewrites`, not both")
+        for name in self.not_applicable:
+            _known(REWRITES, name)
+        return self
+
+    @property
+    def rewritten(self) -> list[RewriteRef]:
+        """The rewrites; none where both models are given."""
+        return [self.rewrite] if self.rewrite is not None else self.rewrites
 
 
 class Subject(Strict):
@@ -242,15 +308,26 @@ class Run(Strict):
     confidence: float = Field(0.95, gt=0.5, lt=1, description="Of the bootstrap intervals.")
 
 
-class CheckSpec(Strict):
+class Claims(Strict):
+    """What is claimed about methods that do not keep an axiom."""
+
+    violated_by: dict[str, dict[str, Bound]] = Field(
+        {}, description="Methods that are claimed to violate `expect`, with bounds that the violation itself satisfies."
+    )
+    refused_by: list[str] = Field(
+        [], description="Methods that are claimed to have no rule for an operation here, and to say so."
+    )
+    because: str | None = Field(None, description="Why, in one line; shown in the report.")
+
+
+class CheckSpec(Claims):
     """One axiom for some of the methods."""
 
     axiom: Annotated[AxiomRef, named_schema(AXIOMS, "an axiom")]
     methods: list[str] | None = Field(None, description="Labels of the methods it is for; all of them by default.")
     expect: dict[str, Bound] = Field({}, description="Bounds by metric, for example `relative_gap.max: {le: 1e-9}`.")
-    violated_by: dict[str, dict[str, Bound]] = Field(
-        {}, description="Methods that are claimed to violate `expect`, with bounds that the violation itself satisfies."
-    )
+    rewrites: list[str] | None = Field(None, description="Rewrites of the pair it is for; all of them by default.")
+    on: dict[str, Claims] = Field({}, description="Claims that are made for one rewrite only, by its name.")
     record: list[str] = Field([], description="Metrics that are measured and reported, not judged.")
     remove: list[Annotated[Removal, removal_schema()]] | None = Field(
         None, min_length=1, description="Removals, each in the place of the subject's; one check for each of them."
@@ -259,14 +336,15 @@ class CheckSpec(Strict):
     @model_validator(mode="after")
     def _metrics_exist(self) -> CheckSpec:
         axiom = AXIOMS.get(self.axiom.name)
-        bounds = [*self.expect.items(), *(item for claim in self.violated_by.values() for item in claim.items())]
+        claims = [claim for each in (self, *self.on.values()) for claim in each.violated_by.values()]
+        bounds = [*self.expect.items(), *(item for claim in claims for item in claim.items())]
         said = [metric_problem(axiom, name, aggregated=True) for name in (*dict(bounds), *self.record)]
         said += [bound_problem(axiom, name, bound) for name, bound in bounds]
         problems = list(dict.fromkeys(each for each in said if each))
         if problems:
             raise fail(" ".join(problems))
         if not self.expect and not axiom.expect:
-            if self.violated_by:
+            if claims:
                 raise fail("`violated_by` needs an `expect` that is violated")
             if not self.record:
                 raise fail(f"{axiom.name!r} has no bound of its own: say what to `expect` or what to `record`")

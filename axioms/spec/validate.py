@@ -28,7 +28,7 @@ def load_spec(file: Path) -> tuple[Spec, Document]:
         problems += _schema_problems(document, error)
     else:
         problems += [*_side_problems(spec, document), *_sweep_problems(spec, document)]
-        problems += _option_problems(spec, document)
+        problems += [*_option_problems(spec, document), *_rewrite_problems(spec, document)]
     problems += _reference_problems(document)
     if problems or spec is None:
         raise SpecError(sorted(problems, key=lambda each: (str(each.file), each.line)))
@@ -130,6 +130,24 @@ def _option_problems(spec: Spec, document: Document) -> Iterator[Problem]:
             yield document.problem(("compare", index), what)
 
 
+def _rewrite_problems(spec: Spec, document: Document) -> Iterator[Problem]:
+    """Checks that name rewrites which the pair does not have, or that look at one side of a rewritten pair."""
+    pair = spec.subject.pair
+    known = [] if pair is None else [each.name for each in pair.rewritten]
+    for index, check in enumerate(spec.checks):
+        named: list[tuple[Path_, str]] = [(("checks", index, "on", name), name) for name in check.on]
+        named += [(("checks", index, "rewrites", place), name) for place, name in enumerate(check.rewrites or ())]
+        for path, name in named:
+            if name not in known:
+                yield document.problem(path, f"{name!r} is not among the pair's rewrites.{did_you_mean(name, known)}")
+        axiom = AXIOMS.get(check.axiom.name)
+        if known and (axiom.scope != "pair" or axiom.methodless):
+            what = f"{axiom.name!r} is not about two models; with rewrites, use one that is: implementation_invariance."
+            yield document.problem(("checks", index, "axiom"), what)
+    if known and spec.compare:
+        yield document.problem(("compare",), "a pair that is made by rewrites has nothing to compare.")
+
+
 def _reference_problems(document: Document) -> Iterator[Problem]:
     """Labels that name no method of this spec. Works on raw values, so that other errors do not hide these."""
     labels = _labels(document.value.get("methods"))
@@ -162,11 +180,15 @@ def _mentions(value: dict[str, Any]) -> Iterator[tuple[Path_, str]]:
     for index, check in enumerate(checks if isinstance(checks, list) else []):
         if not isinstance(check, dict):
             continue
-        for key in ("methods", "violated_by"):
-            for place, label in enumerate(check.get(key) or ()):
-                path: Path_ = ("checks", index, key, place if key == "methods" else label)
-                if isinstance(label, str):
-                    yield path, label
+        on = check.get("on")
+        claims: list[tuple[Path_, Any]] = [(("checks", index), check)]
+        claims += [(("checks", index, "on", name), each) for name, each in on.items()] if isinstance(on, dict) else []
+        for where, each in claims:
+            for key in ("methods", "violated_by", "refused_by"):
+                for place, label in enumerate((each.get(key) if isinstance(each, dict) else None) or ()):
+                    path: Path_ = (*where, key, label if key == "violated_by" else place)
+                    if isinstance(label, str):
+                        yield path, label
     compare = value.get("compare")
     for index, each in enumerate(compare if isinstance(compare, list) else []):
         for key in ("better", "than"):

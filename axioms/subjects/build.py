@@ -14,6 +14,7 @@ from torch import Tensor
 
 from axioms.errors import InputError, SubjectWarning
 from axioms.registry import DATA, SUBJECTS, Registered
+from axioms.rewrites.apply import Moved, checked_rewrite
 from axioms.subjects.assets import Report, locate
 from axioms.subjects.data import Data
 from axioms.subjects.fixtures import Descriptor, find_descriptor
@@ -25,7 +26,9 @@ from axioms.subjects.paths import resolved
 from axioms.subjects.targets import Target, choose
 
 if TYPE_CHECKING:
+    from axioms.attribution import Attribution
     from axioms.spec import Run, Subject
+    from axioms.spec.schema import RewriteRef
     from axioms.subjects.agreement.benchmark import Agreement
 
 ONLY = "model"
@@ -48,13 +51,27 @@ class Side:
     model: Model
     inputs: Inputs
     batch_size: int
+    moved: Moved | None = None
+    """Where a rewrite of the inputs put the examples and features of the left side."""
     memory: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     """What several axioms need and one computes, by what it depends on."""
 
     @cached_property
     def outputs(self) -> Tensor:
-        """All outputs of the plain forward pass."""
-        return outputs_of(self.model, self.inputs, self.batch_size)
+        """All outputs of the plain forward pass, in the order of the data."""
+        outputs = outputs_of(self.model, self.inputs, self.batch_size)
+        return outputs if self.moved is None else self.moved.back(outputs)
+
+    def own(self, target: Target) -> Target:
+        """The target in the order of this side's examples."""
+        return target if self.moved is None or self.moved.order is None else target.select(self.moved.order)
+
+    def restored(self, found: Attribution) -> Attribution:
+        """Relevance in the order of the data, of the features that the data has."""
+        if self.moved is None:
+            return found
+        scores, output, total = (self.moved.back(each) for each in (found.scores, found.output, found.total))
+        return replace(found, scores=scores[:, : self.moved.length], output=output, total=total)
 
 
 def outputs_of(model: Model, inputs: Inputs, batch_size: int) -> Tensor:
@@ -93,12 +110,12 @@ def build_subject(subject: Subject, run: Run, spec_file: Path, report: Report | 
     """Build the model or the pair, load the data, choose the target; `report` is told of what has to be fetched."""
     place = placement(run)
     loaded = _load_data(subject.data.name, subject.data.options, spec_file, report)
-    if subject.pair is not None:
+    if subject.pair is not None and subject.pair.left is not None and subject.pair.right is not None:
         references = {"left": subject.pair.left, "right": subject.pair.right}
     elif subject.model is not None:
         references = {ONLY: subject.model}
     else:  # the schema has ruled this out
-        raise AssertionError("a subject is a model or a pair")
+        raise AssertionError("a subject is a model or a pair; one that a rewrite makes is built by `rewritten_subject`")
     sides, splittings = {}, []
     for name, reference in references.items():
         model = load_model(reference.name, reference.options, spec_file, run.seed, report)
@@ -156,6 +173,21 @@ def _tokens(splittings: Sequence[Tokens], loaded: Data) -> tuple[tuple[str, ...]
             stacklevel=2,
         )
     return first.strings
+
+
+def rewritten_subject(plain: BuiltSubject, rewrite: RewriteRef, run: Run) -> BuiltSubject:
+    """The pair of a model and what a rewrite makes of it, which was checked in float64."""
+    left = plain.sides[ONLY]
+    place = placement(run)
+    rewritten, _ = checked_rewrite(rewrite.name, rewrite.options, left.model.module, left.inputs, left.batch_size)
+    if rewritten.module is left.model.module:
+        module = rewritten.module
+    else:
+        module = rewritten.module.to(place.device, place.dtype)
+    given = rewritten.moved.inputs
+    inputs = given.with_features(given.features.to(place.dtype))
+    right = Side("right", Model(module), inputs, left.batch_size, rewritten.moved)
+    return replace(plain, sides={"left": replace(left, name="left"), "right": right})
 
 
 def moved(inputs: Tensor | Mapping[str, Tensor], place: Placement) -> Tensor | dict[str, Tensor]:

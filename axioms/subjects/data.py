@@ -117,3 +117,12 @@ def images(
     pixels, labels = tensors["images"][start:stop], tensors["labels"][start:stop]
     features = (pixels.flatten(1).to(torch.float64) / 255 - mean) / std
     return Data(features, labels.to(torch.int64), tuple(f"a {int(label)}" for label in labels))
+
+
+@data("random-points")
+def random_points(*, n: int = 4, features: int = 16, seed: int = 0) -> Data:
+    """Standard normal feature vectors."""
+    import torch
+
+    generator = torch.Generator().manual_seed(seed)
+    return Data(torch.randn(n, features, generator=generator, dtype=torch.float64))

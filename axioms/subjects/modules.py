@@ -31,6 +31,33 @@ def fixed_linear(weight: list[list[float]], bias: list[float] | None) -> nn.Line
     return layer
 
 
+def random_relu_net(seed: int) -> nn.Module:
+    """A 4 x 4 image through convolution, batch norm, ReLU, convolution, ReLU, and three linear layers."""
+    net = nn.Sequential(
+        nn.Unflatten(1, (1, 4, 4)),
+        nn.Conv2d(1, 4, 3, padding=1),
+        nn.BatchNorm2d(4),
+        nn.ReLU(),
+        nn.Conv2d(4, 4, 3),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(16, 8),
+        nn.BatchNorm1d(8),
+        nn.ReLU(),
+        nn.Linear(8, 6),
+        nn.Linear(6, 3),
+    ).double()
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, numbers in net.state_dict().items():
+            noise = torch.randn(numbers.shape, generator=generator, dtype=torch.float64)
+            if name.endswith("running_var"):
+                numbers.copy_(0.5 + noise**2)
+            elif numbers.is_floating_point():
+                numbers.copy_(noise / numbers[0].numel() ** 0.5 if numbers.dim() > 1 else 0.5 * noise)
+    return net.eval()
+
+
 class SummedNorm(nn.Module):
     """sum_i w_i (x_i - mean) / deviation, or without the mean for an RMS norm."""
 

@@ -56,6 +56,14 @@ def normed(*, weight: list[float], norm: Literal["layer", "rms"] = "layer") -> n
     return SummedNorm(weight, norm)
 
 
+@subject("relu-net")
+def relu_net(*, seed: int = 0) -> nn.Module:
+    """Convolutions and linear layers with batch norms and ReLU over 16 features; every number is random."""
+    from axioms.subjects.modules import random_relu_net
+
+    return random_relu_net(seed)
+
+
 @subject("softmax-attention")
 def softmax_attention(
     *, query: float = 1.0, key: float = 1.0, value: float = 1.0, transposed: bool = False
@@ -98,3 +106,12 @@ def linear_attention(
     return LinearAttention(
         order=order, position=position, embed=embed, pool=pool, length=length, width=width, classes=classes
     )
+
+
+@subject("expression")
+def expression(*, values: str, inputs: list[str] | None = None) -> nn.Module:
+    """A small computation graph written in the spec, `expression: "(a*a)*b"`; axioms/search/expressions.py says how."""
+    from axioms.search.expressions import parse
+    from axioms.search.subject import ExpressionModel
+
+    return ExpressionModel(parse(values), inputs)

@@ -58,13 +58,14 @@ def run(
 
 
 def loo_r(architecture: str, bypassed: list[int]) -> Values:
-    """Pearson's r of one setting by its own, by scipy."""
+    """Pearson's r of one setting by its own, by scipy, over the tokens of each text without its padding."""
     module, inputs = tiny(architecture=architecture), dict(random_tokens(n=4, length=8).inputs)
     bypass = {"softmax": bypassed} if bypassed else None
     scores = axioms.attribute(module, inputs, method="attnlrp", bypass=bypass).scores
     loo = axioms.attribute(module, inputs, method="loo").scores
-    texts = inputs["attention_mask"].bool()  # padding is no candidate
-    return np.array([scipy.stats.pearsonr(a[text], b[text])[0] for a, b, text in zip(scores, loo, texts, strict=True)])
+    there = inputs["attention_mask"] != 0
+    rows = zip(scores, loo, there, strict=True)
+    return np.array([scipy.stats.pearsonr(left[kept], right[kept])[0] for left, right, kept in rows])
 
 
 def test_bypass_gain_is_what_each_setting_gains_on_its_own(write_spec: Write) -> None:
@@ -199,7 +200,7 @@ def test_flatness_counts_no_more_keys_than_a_local_layer_sees(write_spec: Write)
                 parameter[: 2 * 16] = 0  # queries and keys, so that all logits are equal
     monkey = pytest.MonkeyPatch()
     with monkey.context() as patch:
-        patch.setattr("axioms.subjects.build.load_model", lambda *_: LanguageModel(module, None))
+        patch.setattr("axioms.subjects.build.load_model", lambda *_: LanguageModel(module))
         found = run(write_spec, "attention_flatness", "[entropy]", remove="zero").measurement.values["entropy"]
     np.testing.assert_allclose(found, 1.0, atol=1e-12)
 
@@ -263,6 +264,6 @@ def test_results_keep_every_example_of_every_setting_and_the_papers_lists(write_
     rows = beside_paper([kept])[1]
     assert [row[-1] for row in rows] == ["[0.22, 0.23]", "0.3000"]
     assert "paper [0.22, 0.23]" in numbers([kept])[1][0][1]
-    for wrong, said in (("single: 0.2", "is a list"), ("total_gain: [0.2]", "one number")):
+    for wrong, said in (("single: 0.2", "is a list; write"), ("total_gain: [0.2]", "one number")):
         with pytest.raises(SpecError, match=said):
             expand_file(write_spec(text.split("reported")[0] + f"reported: {{attnlrp: {{bypass_gain.{wrong}}}}}\n"))

@@ -1,0 +1,136 @@
+"""Attention blocks: their query, key, value and output maps, and how the heads lie in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from axioms.rewrites.patterns.layers import Map, at_least_one, attribute, is_linear, oriented
+
+SEPARATE = (
+    ("query", "key", "value"),
+    ("query_proj", "key_proj", "value_proj"),
+    ("q_proj", "k_proj", "v_proj"),
+    ("q_lin", "k_lin", "v_lin"),
+    ("q", "k", "v"),
+)
+FUSED = ("c_attn", "qkv_proj", "Wqkv")
+"""One layer whose outputs are all queries, then all keys, then all values."""
+INTERLEAVED = ("query_key_value",)
+"""One layer whose outputs are the query, key and value of the first head, then of the second, ..."""
+OUTPUT = ("o_proj", "out_proj", "out_lin", "o", "c_proj", "Wo", "dense", "out")
+HEADS = ("num_attention_heads", "num_heads", "n_heads", "n_head", "nhead", "heads")
+HEAD_POSITIONS = ("relative_attention_bias", "alibi")
+
+
+@dataclass(frozen=True)
+class Attention:
+    """O = softmax(Q K') V W_O with Q = x W_Q, ...; several query heads may share a key and value head."""
+
+    path: str
+    module: nn.Module
+    query: Map
+    key: Map
+    value: Map
+    output: Map
+    heads: int
+
+    @property
+    def width(self) -> int:
+        """Of a head."""
+        return len(self.query.rows) // self.heads
+
+    @property
+    def shared(self) -> int:
+        """Key and value heads."""
+        return len(self.key.rows) // self.width
+
+    @property
+    def group(self) -> int:
+        """Query heads for each key and value head."""
+        return self.heads // self.shared
+
+    @property
+    def fused(self) -> bool:
+        """Whether one layer gives queries, keys and values."""
+        return self.query.layer is self.key.layer
+
+    @property
+    def normalized(self) -> bool:
+        """Whether queries and keys pass a norm, so that their size does not matter."""
+        return attribute(self.module, "q_norm") is not None
+
+    def per_head(self, tensor: Tensor, dim: int = 0) -> Tensor:
+        """The dimension of the heads' outputs as heads x width."""
+        return tensor.unflatten(dim, (-1, self.width))
+
+
+def attentions(model: nn.Module) -> list[Attention]:
+    """Every attention block, or `NotApplicable`."""
+    modules = dict(model.named_modules())
+    found = [_attention(path, module, modules) for path, module in modules.items()]
+    return at_least_one([each for each in found if each is not None], "attention block with maps to q, k, v and from o")
+
+
+def heads_differ(model: nn.Module) -> bool:
+    """Whether heads have position biases of their own, which do not move with the weights."""
+    return any(attribute(module, name) is not None for module in model.modules() for name in HEAD_POSITIONS)
+
+
+def _attention(path: str, module: nn.Module, modules: dict[str, nn.Module]) -> Attention | None:
+    output = _output(path, module, modules)
+    if output is None:
+        return None
+    inputs = oriented(output).shape[1]
+    heads = _heads(module)
+    for names in SEPARATE:
+        layers = [getattr(module, name, None) for name in names]
+        if all(is_linear(layer) for layer in layers):
+            q, k, v = (Map.whole(layer) for layer in layers)
+            return _checked(Attention(path, module, q, k, v, Map.whole(output), heads), inputs)
+    for name in FUSED:
+        layer = getattr(module, name, None)
+        if is_linear(layer):
+            q, k, v = _blocks(layer, inputs)
+            return _checked(Attention(path, module, q, k, v, Map.whole(output), heads), inputs)
+    for name in INTERLEAVED:
+        layer = getattr(module, name, None)
+        if is_linear(layer) and len(oriented(layer)) == 3 * inputs:
+            rows = torch.arange(3 * inputs).reshape(heads, 3, -1)
+            q, k, v = (Map(layer, rows[:, index].flatten()) for index in range(3))
+            return _checked(Attention(path, module, q, k, v, Map.whole(output), heads), inputs)
+    return None
+
+
+def _blocks(layer: Any, queries: int) -> Sequence[Map]:
+    """Queries have the width that the output map reads; keys and values share the rest."""
+    rows = torch.arange(len(oriented(layer)))
+    shared = (len(rows) - queries) // 2
+    return [Map(layer, each) for each in rows.split([queries, shared, shared])]
+
+
+def _checked(attention: Attention, inputs: int) -> Attention | None:
+    """None where the sizes say that it is something else."""
+    sizes = [len(each.rows) for each in (attention.query, attention.key, attention.value)]
+    fits = sizes[0] == inputs and sizes[1] == sizes[2] and sizes[0] % attention.heads == 0
+    return attention if fits and sizes[1] % attention.width == 0 else None
+
+
+def _output(path: str, module: nn.Module, modules: dict[str, nn.Module]) -> Any:
+    for name in OUTPUT:
+        if is_linear(getattr(module, name, None)):
+            return getattr(module, name)
+    beside = attribute(modules[path.rpartition(".")[0]], "output.dense")  # BERT keeps it next to the attention
+    return beside if is_linear(beside) else None
+
+
+def _heads(module: nn.Module) -> int:
+    for owner in (module, getattr(module, "config", None)):
+        for name in HEADS:
+            if isinstance(getattr(owner, name, None), int):
+                return int(getattr(owner, name))
+    return 1

@@ -1,0 +1,27 @@
+"""LayerNorm written out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from axioms.errors import NotApplicable
+from axioms.registry import rewrite
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+@rewrite("written_layer_norm")
+def written_layer_norm(model: nn.Module) -> nn.Module:
+    """layer_norm(x) = (x - mean x) / sqrt(mean (x - mean x)^2 + eps) * gain + bias."""
+    from axioms.rewrites.patterns.layers import replace_modules
+    from axioms.rewrites.patterns.modules import WrittenNorm
+    from axioms.rewrites.patterns.norms import read_norm
+
+    def replacement(module: nn.Module) -> nn.Module | None:
+        norm = read_norm(module)
+        return WrittenNorm(norm) if norm is not None and norm.centered else None
+
+    if not replace_modules(model, replacement):
+        raise NotApplicable("the model has no LayerNorm.")
+    return model

@@ -1,0 +1,1 @@
+"""The search for the smallest expression on which a method tells two groupings apart."""

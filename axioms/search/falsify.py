@@ -1,0 +1,207 @@
+"""Find and shrink a counterexample to implementation invariance, and write it down as a spec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from axioms.attribution import run_method
+from axioms.errors import AxiomsError, MissingPackage, UncoveredOperation
+from axioms.registry import METHODS, Method
+from axioms.search.expressions import Expression, operations, variables
+from axioms.search.subject import ExpressionModel
+from axioms.subjects.inputs import read_inputs
+from axioms.subjects.model import Model
+from axioms.subjects.targets import choose
+
+if TYPE_CHECKING:
+    from axioms.search.strategies import Example
+
+LEAST_GAP = 1e-6
+"""Relative; rounding is 1e-15 on expressions of this size, and a counterexample should be worth showing."""
+NEAREST_KINK = 1e-3
+"""A gradient at the kink of a ReLU is whatever rounding makes of it, and shows nothing."""
+LARGEST_FORWARD_GAP = 1e-12
+LEAST_VALUE = 1e-3
+"""Where the output is zero there is nothing to distribute, and rules that divide by it show nothing."""
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An expression's value and relevance at a point."""
+
+    value: float
+    relevance: dict[str, float]
+    kink: float
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """Two expressions of one function with different relevance."""
+
+    method: str
+    example: Example
+    left: dict[str, float]
+    right: dict[str, float]
+    gap: float
+    after: int
+    """Examples until the first one was found."""
+    first_size: int
+    """Operations of that first one."""
+
+
+@dataclass
+class _Search:
+    method: Method
+    progress: Progress
+    tried: int = 0
+    first: tuple[int, int] | None = None
+    """Examples until then, and operations."""
+
+    def is_counterexample(self, example: Example) -> bool:
+        if self.first is None:
+            self.tried += 1
+            self.progress(self.tried)
+        found = compare(self.method, example)
+        if found is None or found[2] <= LEAST_GAP:
+            return False
+        if self.first is None:
+            self.first = (self.tried, operations(example.left))
+        return True
+
+
+def falsify(
+    method: str, *, seed: int = 0, examples: int = 500, progress: Progress | None = None
+) -> Counterexample | None:
+    """The smallest counterexample that the search finds, or None."""
+    hypothesis = _hypothesis()
+    from axioms.search import strategies
+
+    search = _Search(METHODS.get(method), progress or (lambda tried: None))
+    settings = hypothesis.settings(
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(hypothesis.HealthCheck),
+        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
+    )
+    try:
+        smallest = hypothesis.find(
+            strategies.examples(), search.is_counterexample, settings=settings, random=Random(seed)
+        )
+    except hypothesis.errors.NoSuchExample:
+        return None
+    smallest = peeled(smallest, search.is_counterexample)
+    found = compare(search.method, smallest)
+    assert found is not None
+    assert search.first is not None
+    left, right, gap = found
+    return Counterexample(method, smallest, left.relevance, right.relevance, gap, *search.first)
+
+
+def peeled(example: Example, is_counterexample: Callable[[Example], bool]) -> Example:
+    """The counterexample without what surrounds the step on both sides, as far as it stays one."""
+    if type(example.left) is not type(example.right):
+        return example
+    for left, right in zip(example.left.children, example.right.children, strict=False):
+        names = {*variables(left), *variables(right)}
+        inner = replace(
+            example, left=left, right=right, point={name: at for name, at in example.point.items() if name in names}
+        )
+        if left != right and operations(left) and is_same(inner) and is_counterexample(inner):
+            return peeled(inner, is_counterexample)
+    return example
+
+
+def is_same(example: Example) -> bool:
+    """Whether the two are one function, at random points too: parts of equal wholes need not be."""
+    names = list(example.point)
+    points = torch.randn(8, len(names), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    left, right = (ExpressionModel(each, names)(points) for each in (example.left, example.right))
+    return bool(torch.allclose(left, right, rtol=1e-9, atol=1e-12))
+
+
+def compare(method: Method, example: Example) -> tuple[Seen, Seen, float] | None:
+    """Both sides and their relative gap; None where the example shows nothing: a kink, no rule, no finite number."""
+    try:
+        left, right = (look(method, each, example.point) for each in (example.left, example.right))
+    except UncoveredOperation:
+        return None
+    numbers = torch.tensor([[*left.relevance.values()], [*right.relevance.values()]], dtype=torch.float64)
+    if not bool(torch.isfinite(numbers).all()) or min(left.kink, right.kink) < NEAREST_KINK:
+        return None
+    if abs(left.value - right.value) > LARGEST_FORWARD_GAP * max(1.0, abs(left.value)):
+        raise AxiomsError(f"{example.left} and {example.right} are not the same function: {example.step} is wrong.")
+    if min(abs(left.value), abs(right.value)) < LEAST_VALUE:
+        return None
+    size = float(numbers.abs().max())
+    gap = float((numbers[0] - numbers[1]).abs().max())
+    # Where everything cancels, what is left is rounding, and its relative size is anything.
+    return (left, right, gap / size) if size > LEAST_GAP else None
+
+
+def look(method: Method, expression: Expression, point: dict[str, float]) -> Seen:
+    """The expression's value and its relevance at the point."""
+    names = list(point)
+    module = ExpressionModel(expression, names)
+    model, inputs = Model(module), read_inputs(module, torch.tensor([[*point.values()]], dtype=torch.float64))
+    with torch.no_grad():
+        outputs = model(inputs)
+    kink = module.closest_kink
+    target = choose(0, outputs)
+    found = run_method(method, model, inputs, target, target(outputs), batch_size=1, options={})
+    return Seen(float(outputs), dict(zip(names, found.scores[0].tolist(), strict=True)), kink)
+
+
+def spec_text(found: Counterexample) -> str:
+    """A spec that reproduces the counterexample: it passes while the method violates the axiom."""
+    example = found.example
+    beside = "loo" if found.method == "gradient_x_input" else "gradient_x_input"
+    inputs = ", ".join(example.point)
+    point = ", ".join(f"{value:g}" for value in example.point.values())
+    return f"""\
+# yaml-language-server: $schema=../../axioms/spec/schema.json
+claim: "{found.method} tells {example.left} from {example.right}, which is the same function."
+source: "axioms falsify --method {found.method}"
+note: "Found by {example.step}."
+subject:
+  pair:
+    left: {{expression: {{values: "{example.left}", inputs: [{inputs}]}}}}
+    right: {{expression: {{values: "{example.right}", inputs: [{inputs}]}}}}
+  data: {{points: [[{point}]]}}
+  target: 0
+run: {{dtype: float64}}
+methods: [{beside}, "{found.method}"]
+checks:
+  - axiom: implementation_invariance
+    violated_by: {{"{found.method}": {{relative_gap.max: {{approx: {found.gap:.9g}, abs: 1e-6}}}}}}
+  - axiom: relevance
+    methods: ["{found.method}"]
+    expect:
+      left: {{equals: {[round(each, 12) for each in found.left.values()]}}}
+      right: {{equals: {[round(each, 12) for each in found.right.values()]}}}
+"""
+
+
+def write_spec(found: Counterexample, folder: Path) -> Path:
+    """The spec as a file, named after the method and the step."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{found.method.replace(':', '_')}_{found.example.step}.yaml"
+    file.write_text(spec_text(found), encoding="utf-8")
+    return file
+
+
+def _hypothesis() -> Any:
+    try:
+        import hypothesis
+        import hypothesis.errors
+    except ModuleNotFoundError:
+        raise MissingPackage("`axioms falsify` needs hypothesis: pip install hypothesis") from None
+    return hypothesis
