@@ -14,11 +14,12 @@ from torch.overrides import TorchFunctionMode
 import axioms.propagate.selective_scan  # noqa: F401  (registers its rule)
 from axioms.errors import UncoveredOperation
 from axioms.propagate import ledger, tap
+from axioms.propagate.blocks import as_operations, find_blocks
 from axioms.propagate.composite import Composite
 from axioms.propagate.modules import Where, watching
-from axioms.propagate.operations import ACTIVATION, GATE, SOFTMAX, Operation, Pointwise, has_variable
+from axioms.propagate.operations import ACTIVATION, BLOCK, GATE, SOFTMAX, Operation, Pointwise, has_variable
 from axioms.propagate.parse import DECOMPOSED, IN_PLACE, JOINS, PASSIVE, parse
-from axioms.propagate.rules import CONSTANT_HEADS, GATED, RULES
+from axioms.propagate.rules import CONSTANT_HEADS, DEGREE, GATED, RULES
 from axioms.subjects.inputs import Inputs
 from axioms.subjects.model import Model
 from axioms.subjects.targets import Target
@@ -97,10 +98,18 @@ class Propagation(TorchFunctionMode):
         )
 
 
-def propagate(model: Model, inputs: Inputs, target: Target, composite: Composite, *, strict: bool = True) -> Tensor:
+def propagate(
+    model: Model,
+    inputs: Inputs,
+    target: Target,
+    composite: Composite,
+    *,
+    strict: bool = True,
+    mode: type[Propagation] = Propagation,
+) -> Tensor:
     """Relevance of every feature: Gradient x Input on the graph that the composite's rules make."""
     features = inputs.features.detach().requires_grad_()
-    outputs = forward(model, inputs.with_features(features), composite, strict=strict)
+    outputs = forward(model, inputs.with_features(features), composite, strict=strict, mode=mode)
     if not outputs.requires_grad:  # every path was stopped
         return torch.zeros_like(inputs.features)
     output = target(outputs).sum()
@@ -143,7 +152,7 @@ def beside(name: str, func: Callable[..., Any]) -> Callable[..., Any]:
 
 def marked_as(marked: Tensor, tensor: Tensor) -> Tensor:
     """The tensor with the marks of another, and no others."""
-    for mark in (GATED, CONSTANT_HEADS):
+    for mark in (GATED, CONSTANT_HEADS, DEGREE):
         if hasattr(marked, mark):
             setattr(tensor, mark, getattr(marked, mark))
         elif hasattr(tensor, mark):
@@ -169,7 +178,14 @@ def constants_of(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
         return func(*without(args), **{name: without(value) for name, value in kwargs.items()})
 
 
-def forward(model: Model, inputs: Inputs, composite: Composite, *, strict: bool = True) -> Tensor:
+def forward(
+    model: Model,
+    inputs: Inputs,
+    composite: Composite,
+    *,
+    strict: bool = True,
+    mode: type[Propagation] = Propagation,
+) -> Tensor:
     """The outputs, with the composite's rules in their graph."""
     modes: list[Propagation] = []
 
@@ -178,11 +194,13 @@ def forward(model: Model, inputs: Inputs, composite: Composite, *, strict: bool 
 
     tapped = tap.ACTIVE.get()
     listening = nullcontext() if tapped is None else tapped.listening(model.module)
-    with watching(model.module, replace) as where, listening, Propagation(composite, where, strict=strict) as mode:
-        modes.append(mode)
-        outputs = model(inputs)
+    whole = find_blocks(model, inputs) if composite.has(BLOCK) else ()
+    with watching(model.module, replace) as where, listening, mode(composite, where, strict=strict) as active:
+        modes.append(active)
+        with as_operations(model.module, whole, where, active.apply):
+            outputs = model(inputs)
     if model.module not in _SEEN:  # once per model: what functions it calls is a matter of its code
         for name in foreign_functions(outputs):
-            mode.uncovered(name)
+            active.uncovered(name)
         _SEEN.add(model.module)
     return outputs

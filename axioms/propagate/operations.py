@@ -20,7 +20,8 @@ NORM = "norm"
 NORMALIZER = "normalizer"
 ACTIVATION = "activation"
 GATE = "gate"
-KINDS = (LINEAR, SUM, PRODUCT, SOFTMAX, NORM, NORMALIZER, ACTIVATION, GATE)
+BLOCK = "block"
+KINDS = (LINEAR, SUM, PRODUCT, SOFTMAX, NORM, NORMALIZER, ACTIVATION, GATE, BLOCK)
 
 
 @dataclass
@@ -83,6 +84,14 @@ class Pointwise(Operation):
     """A function of one input, entry by entry: an activation, a gate, a softmax's input, a normalizer."""
 
     input: Tensor
+
+
+@dataclass
+class Block(Operation):
+    """A module as one operation: its value as a function of all its variables together (axioms/propagate/blocks.py)."""
+
+    inputs: tuple[Tensor, ...]
+    function: Callable[..., Tensor]
 
 
 def has_variable(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
