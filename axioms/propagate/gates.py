@@ -19,6 +19,7 @@ from torch import Tensor
 
 from axioms.errors import InputError
 from axioms.propagate.parse import argument
+from axioms.propagate.rules import scale_gradient
 from axioms.propagate.scores import Following
 from axioms.subjects.inputs import Inputs
 from axioms.subjects.model import Model
@@ -75,19 +76,13 @@ class KeyGates(Following):
             value: Tensor = func(scores, *args[1:], **kwargs)
             return value
         self.applied += 1
+        logarithms = self._beside(scores, dim)
         if self.exact_blocks:
-            if name not in ("softmax", "_safe_softmax"):
-                raise InputError(
-                    f"order 'exact_block' needs the attention matrix, and this model computes it by {name!r}; "
-                    "use order 'first', which does not."
-                )
-            return _ExactRemoval.apply(scores.movedim(dim, -1), self._beside(scores.movedim(dim, -1), -1)).movedim(
-                -1, dim
-            )
+            logarithms = _removing(scores, logarithms, dim)
         if name == "exp":
-            value = func(scores, **kwargs) * self._beside(scores, dim).exp()
+            value = func(scores, **kwargs) * logarithms.exp()
             return value
-        value = func(scores + self._beside(scores, dim), *args[1:], **kwargs)
+        value = func(scores + logarithms, *args[1:], **kwargs)
         return value
 
     def _beside(self, scores: Tensor, dim: int) -> Tensor:
@@ -99,25 +94,18 @@ class KeyGates(Following):
         return lined.reshape(shape)
 
 
-class _ExactRemoval(torch.autograd.Function):
-    """softmax(scores + log gates) over the last dimension, whose gradient to log g_j stands for removing key j here.
+def _removing(scores: Tensor, logarithms: Tensor, dim: int) -> Tensor:
+    """The gates' logarithms for each query and key, with gradients that stand for removing that key from this attention.
 
-    That multiplies the true gradient at (i, j) by 1 / (1 - A_ij), and is 0 where A_ij = 1: nothing else is left to look
-    at, and the row has no value without it.
+    Between g_j = 1 and g_j = 0, all else as it is, o_i changes by a / (1 - A_ij) (v_j - o_i), where A is computed with
+    the gates as they are and a = A_ij / (A_ij + g_j (1 - A_ij)) is A_ij with that gate wide open. The derivative with
+    respect to log g_j is A_ij (v_j - o_i), so the gradient is multiplied by g_j a / (A_ij (1 - A_ij)); the derivative
+    with respect to g_j then divides by g_j. Where A_ij = 1 it is 0: nothing else is left to look at.
     """
-
-    @staticmethod
-    def forward(ctx: Any, scores: Tensor, logarithms: Tensor) -> Tensor:
-        weights = torch.softmax(scores + logarithms, dim=-1)
-        ctx.save_for_backward(weights)
-        ctx.shape = logarithms.shape
-        return weights
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        (weights,) = ctx.saved_tensors
-        true = weights * (gradients[0] - (gradients[0] * weights).sum(-1, keepdim=True))
-        left = 1 - weights
-        alone = left <= torch.finfo(weights.dtype).eps
-        removal = torch.where(alone, 0.0, true / torch.where(alone, 1.0, left))
-        return true, removal.sum_to_size(ctx.shape)
+    with torch.no_grad():
+        gates = logarithms.exp()
+        weights = torch.softmax(scores + logarithms, dim=dim)
+        rest = 1 - weights
+        alone = rest <= torch.finfo(weights.dtype).eps
+        factor = torch.where(alone, 0.0, gates / (rest * (weights + gates * rest)).masked_fill(alone, 1.0))
+    return scale_gradient(logarithms.expand_as(scores).clone(), factor)
