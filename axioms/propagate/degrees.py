@@ -100,17 +100,18 @@ class _Weighted(torch.autograd.Function):
 
 @rule
 def degree(operation: Operation, *, epsilon: float = 0.0) -> Tensor:
-    """Each factor gets the share d_k / sum d of the product's relevance, where d are the factors' degrees.
+    """Each of n factors gets d_k / mean(d) times what the uniform rule would give it, where d are their degrees.
 
-    With equal degrees that is the uniform rule. The stabilizer works as there: d_k z / (sum d z + epsilon sign(z)).
+    So the shares are d_k / sum(d), and the stabilizer keeps what it keeps there: z / (n z + epsilon sign(z)).
     """
     assert isinstance(operation, Product)
     degrees = [degree_of(factor) for factor in operation.factors]
-    if len(degrees) == 1:
+    count = len(degrees)
+    if count == 1:
         return operation.forward()
     if len(set(degrees)) == 1:
         value = operation.forward()
-        return scale_gradient(value, stabilized(value, len(degrees), epsilon))
-    weighted = (_Weighted.apply(factor, float(d)) for factor, d in zip(operation.factors, degrees, strict=True))
-    value = operation.multiply(*weighted)
-    return scale_gradient(value, stabilized(value, sum(degrees), epsilon))
+    else:
+        shares = (count * each / sum(degrees) for each in degrees)
+        value = operation.multiply(*map(_Weighted.apply, operation.factors, shares))
+    return scale_gradient(value, stabilized(value, count, epsilon))

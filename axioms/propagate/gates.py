@@ -95,7 +95,7 @@ class KeyGates(Following):
 
 
 def _removing(scores: Tensor, logarithms: Tensor, dim: int) -> Tensor:
-    """The gates' logarithms for each query and key, with gradients that stand for removing that key from this attention.
+    """The gates' logarithms for each query and key, with gradients that stand for removing that key from here.
 
     Between g_j = 1 and g_j = 0, all else as it is, o_i changes by a / (1 - A_ij) (v_j - o_i), where A is computed with
     the gates as they are and a = A_ij / (A_ij + g_j (1 - A_ij)) is A_ij with that gate wide open. The derivative with
