@@ -58,6 +58,7 @@ def attribute(
     *,
     batch_size: int | None = None,
     ledger: bool = False,
+    strict: bool = True,
     at: str | None = None,
     **options: Any,
 ) -> Attribution:
@@ -65,8 +66,9 @@ def attribute(
 
     `inputs` is a tensor (batch x features) or a mapping for the model's forward pass; `target` is `predicted`, a class
     number, or a tensor with one per example; `options` are the method's own. With `ledger=True` the result says what
-    biases, positions, the stabilizer, softmax and norms kept; `print(result.ledger.table())`. With `at`, the result
-    holds the relevance there as well: `layer.6`, `layer.6.heads`, or the path of a module.
+    biases, positions, the stabilizer, softmax and norms kept; `print(result.ledger.table())`. An operation that no rule
+    covers raises; with `strict=False` relevance crosses it by the plain gradient, and the ledger says so. With `at`,
+    the result holds the relevance there as well: `layer.6`, `layer.6.heads`, or the path of a module.
     """
     import torch
 
@@ -81,9 +83,10 @@ def attribute(
         outputs = wrapped(read)
         chosen = choose(target, outputs)
     size = len(read) if at else batch_size or len(read)
-    with recording() if ledger else nullcontext() as kept, tapping(at) if at else nullcontext() as tap:
+    books = recording(strict=strict) if ledger or not strict else nullcontext()
+    with books as kept, tapping(at) if at else nullcontext() as tap:
         found = run_method(entry, wrapped, read, chosen, chosen(outputs), batch_size=size, options=options)
-    if kept is not None and not kept.entries:
+    if kept is not None and not kept.entries and not kept.uncovered:
         raise InputError(f"method {method!r} does not propagate relevance, so it has no ledger.")
     if tap is not None and tap.relevance is None:
         raise InputError(f"method {method!r} brought no relevance to {at!r}.")

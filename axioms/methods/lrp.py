@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, field_validator
@@ -126,6 +127,7 @@ def lrp(
     return _relevance(model, inputs, target, bases[base].then(*entries), engine)
 
 
+@cache
 def attnlrp_composite(epsilon: float) -> Composite:
     """The rules of AttnLRP."""
     stabilized = {"epsilon": epsilon}
@@ -141,6 +143,7 @@ def attnlrp_composite(epsilon: float) -> Composite:
     ).then(*SELECTIVE_SCAN)
 
 
+@cache
 def cp_lrp_composite(epsilon: float) -> Composite:
     """The rules of CP-LRP."""
     constant = Composite.of({"product": RuleRef("signal_take_all"), "softmax": RuleRef("stop")})

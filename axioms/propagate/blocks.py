@@ -17,9 +17,10 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from axioms.errors import InputError
+from axioms.propagate.decomposed import attention
 from axioms.propagate.modules import Where, watching
 from axioms.propagate.operations import BLOCK, Block, Operation, has_variable, variables
-from axioms.propagate.parse import ACTIVATIONS, GATES, NORMALIZERS, attention
+from axioms.propagate.parse import ACTIVATIONS, GATES, NORMALIZERS
 from axioms.propagate.rules import rule, with_gradient_of
 from axioms.propagate.scores import CONTRACTIONS, MAKES_OTHER
 from axioms.subjects.inputs import Inputs

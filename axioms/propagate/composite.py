@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 
@@ -51,7 +51,7 @@ class Composite:
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.entries = tuple(entries)
-        self.rule = cache(self._rule)
+        self.rule = lru_cache(4096)(self._rule)
 
     @classmethod
     def of(cls, rules: Mapping[str, RuleRef]) -> Composite:

@@ -16,9 +16,10 @@ from axioms.errors import UncoveredOperation
 from axioms.propagate import ledger, tap
 from axioms.propagate.blocks import as_operations, find_blocks
 from axioms.propagate.composite import Composite
+from axioms.propagate.decomposed import DECOMPOSED
 from axioms.propagate.modules import Where, watching
 from axioms.propagate.operations import ACTIVATION, BLOCK, GATE, SOFTMAX, Operation, Pointwise, has_variable
-from axioms.propagate.parse import DECOMPOSED, IN_PLACE, JOINS, PASSIVE, parse
+from axioms.propagate.parse import IN_PLACE, JOINS, PASSIVE, parse
 from axioms.propagate.rules import CONSTANT_HEADS, DEGREE, GATED, RULES
 from axioms.subjects.inputs import Inputs
 from axioms.subjects.model import Model
@@ -31,13 +32,12 @@ _SEEN: WeakSet[nn.Module] = WeakSet()
 class Propagation(TorchFunctionMode):
     """While active, each call gets the rule of its operation; what mixes variables and has none raises."""
 
-    def __init__(self, composite: Composite, where: Where, *, strict: bool = True) -> None:
+    def __init__(self, composite: Composite, where: Where) -> None:
         super().__init__()
         self.composite = composite
         self.where = where
         self.ledger = ledger.ACTIVE.get()
         self.tap = tap.ACTIVE.get()
-        self.strict = strict
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -87,9 +87,8 @@ class Propagation(TorchFunctionMode):
 
     def uncovered(self, name: str) -> None:
         """Raise for an operation that has no rule, or note it where the call is not strict."""
-        if not self.strict:
-            if self.ledger is not None:
-                self.ledger.uncovered.append(f"{name} in {self.where.path}")
+        if self.ledger is not None and not self.ledger.strict:
+            self.ledger.uncovered.append(f"{name} in {self.where.path or '(the model itself)'}")
             return
         raise UncoveredOperation(
             f"no rule covers {name!r} in module {self.where.path or '(the model itself)'!r}. Name the function in "
@@ -99,17 +98,11 @@ class Propagation(TorchFunctionMode):
 
 
 def propagate(
-    model: Model,
-    inputs: Inputs,
-    target: Target,
-    composite: Composite,
-    *,
-    strict: bool = True,
-    mode: type[Propagation] = Propagation,
+    model: Model, inputs: Inputs, target: Target, composite: Composite, *, mode: type[Propagation] = Propagation
 ) -> Tensor:
     """Relevance of every feature: Gradient x Input on the graph that the composite's rules make."""
     features = inputs.features.detach().requires_grad_()
-    outputs = forward(model, inputs.with_features(features), composite, strict=strict, mode=mode)
+    outputs = forward(model, inputs.with_features(features), composite, mode=mode)
     if not outputs.requires_grad:  # every path was stopped
         return torch.zeros_like(inputs.features)
     output = target(outputs).sum()
@@ -178,14 +171,7 @@ def constants_of(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
         return func(*without(args), **{name: without(value) for name, value in kwargs.items()})
 
 
-def forward(
-    model: Model,
-    inputs: Inputs,
-    composite: Composite,
-    *,
-    strict: bool = True,
-    mode: type[Propagation] = Propagation,
-) -> Tensor:
+def forward(model: Model, inputs: Inputs, composite: Composite, *, mode: type[Propagation] = Propagation) -> Tensor:
     """The outputs, with the composite's rules in their graph."""
     modes: list[Propagation] = []
 
@@ -195,12 +181,14 @@ def forward(
     tapped = tap.ACTIVE.get()
     listening = nullcontext() if tapped is None else tapped.listening(model.module)
     whole = find_blocks(model, inputs) if composite.has(BLOCK) else ()
-    with watching(model.module, replace) as where, listening, mode(composite, where, strict=strict) as active:
+    with watching(model.module, replace) as where, listening, mode(composite, where) as active:
         modes.append(active)
         with as_operations(model.module, whole, where, active.apply):
             outputs = model(inputs)
     if model.module not in _SEEN:  # once per model: what functions it calls is a matter of its code
-        for name in foreign_functions(outputs):
+        foreign = foreign_functions(outputs)
+        for name in foreign:
             active.uncovered(name)
-        _SEEN.add(model.module)
+        if not foreign:
+            _SEEN.add(model.module)
     return outputs

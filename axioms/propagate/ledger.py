@@ -51,6 +51,8 @@ class LedgerEntry:
 class Ledger:
     """The entries of one forward and backward pass; sums are over the batch."""
 
+    strict: bool = True
+    """Whether an operation without a rule raises; else it is noted here."""
     entries: list[LedgerEntry] = field(default_factory=list)
     uncovered: list[str] = field(default_factory=list)
     """Operations without a rule, which crossed by their plain gradient because the call was not strict."""
@@ -102,6 +104,7 @@ class Ledger:
         lines.append(
             f"output {self.output:.6g} = features {self.features:.6g} + the above + {self.unexplained:.2g} unexplained"
         )
+        lines += [f"no rule for {name}: crossed by its plain gradient" for name in dict.fromkeys(self.uncovered)]
         return "\n".join(lines)
 
 
@@ -115,9 +118,9 @@ ACTIVE: ContextVar[Ledger | None] = ContextVar("axioms_ledger", default=None)
 
 
 @contextmanager
-def recording() -> Iterator[Ledger]:
-    """A ledger that the engine fills while this is open."""
-    ledger = Ledger()
+def recording(*, strict: bool = True) -> Iterator[Ledger]:
+    """A ledger that the engine fills while this is open; not strict, it takes note of what has no rule."""
+    ledger = Ledger(strict)
     token = ACTIVE.set(ledger)
     try:
         yield ledger

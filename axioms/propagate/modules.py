@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from torch import Tensor, nn
@@ -36,16 +37,25 @@ class Where:
         return self.paths[-1]
 
 
+@cache
+def _is_activation_class(kind: type[nn.Module]) -> bool | None:
+    """Whether modules of a class are activations by where it comes from; None where they are only by their name."""
+    if issubclass(kind, NOT_POINTWISE):
+        return False
+    if kind.__module__ in ACTIVATION_CLASSES:
+        return True
+    return None if NAMES.search(kind.__name__) else False
+
+
 def is_activation(module: nn.Module) -> bool:
     """Whether the module is an element-wise activation: it may be several calls (`gelu_new`), but is one operation.
 
     Known by where its class comes from, or by its name if it has nothing of its own (BLOOM's `BloomGelu`).
     """
-    kind = type(module)
-    if isinstance(module, NOT_POINTWISE) or next(module.children(), None) is not None:
+    known = _is_activation_class(type(module))  # type: ignore[arg-type]
+    if known is False or module._modules:
         return False
-    plain = next(module.parameters(), None) is None and next(module.buffers(), None) is None
-    return kind.__module__ in ACTIVATION_CLASSES or (plain and NAMES.search(kind.__name__) is not None)
+    return known or (next(module.parameters(), None) is None and next(module.buffers(), None) is None)
 
 
 @contextmanager
@@ -55,45 +65,36 @@ def watching(model: nn.Module, replace: Callable[[nn.Module, Tensor, Tensor], Te
     Activations do not work in place meanwhile: their rule needs the input as it was.
     """
     where = Where()
-    handles = []
+    paths = where.paths
+    handles, in_place = [], []
 
-    def enter(path: str, activation: bool) -> Callable[..., None]:
-        def hook(module: nn.Module, args: Any) -> None:
-            where.paths.append(path)
-            where.inside_activation += activation
+    def leave(module: nn.Module, args: Any, output: Any) -> None:
+        paths.pop()
 
-        return hook
+    def enter_activation(module: nn.Module, args: Any) -> None:
+        where.inside_activation += 1
 
-    def leave(activation: bool) -> Callable[..., Any]:
-        def hook(module: nn.Module, args: Any, output: Any) -> Any:
-            where.inside_activation -= activation
-            replaced = None
-            if (
-                activation
-                and not where.inside_activation
-                and args
-                and isinstance(output, Tensor)
-                and args[0].requires_grad
-            ):
-                replaced = replace(module, args[0], output)
-            where.paths.pop()
-            return replaced
+    def leave_activation(module: nn.Module, args: Any, output: Any) -> Any:
+        where.inside_activation -= 1
+        outermost = not where.inside_activation and args and isinstance(output, Tensor) and args[0].requires_grad
+        return replace(module, args[0], output) if outermost else None
 
-        return hook
+    def enter(path: str) -> Callable[..., None]:
+        return lambda module, args: paths.append(path)
 
-    in_place = [module for module in model.modules() if is_activation(module) and getattr(module, "inplace", False)]
-    for module in in_place:
-        module.inplace = False  # type: ignore[assignment]
-    for name, module in model.named_modules():
-        activation = is_activation(module)
-        handles += [
-            module.register_forward_pre_hook(enter(name, activation)),
-            module.register_forward_hook(leave(activation)),
-        ]
+    for path, module in model.named_modules():
+        handles.append(module.register_forward_pre_hook(enter(path)))
+        if is_activation(module):
+            handles.append(module.register_forward_pre_hook(enter_activation))
+            handles.append(module.register_forward_hook(leave_activation))
+            if getattr(module, "inplace", False):
+                in_place.append(module)
+                module.inplace = False
+        handles.append(module.register_forward_hook(leave))
     try:
         yield where
     finally:
         for handle in handles:
             handle.remove()
         for module in in_place:
-            module.inplace = True  # type: ignore[assignment]
+            module.inplace = True

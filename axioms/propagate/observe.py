@@ -14,7 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from axioms.propagate.parse import DECOMPOSED, NORMALIZERS, argument
+from axioms.propagate.decomposed import DECOMPOSED
+from axioms.propagate.parse import NORMALIZERS, argument
 from axioms.subjects.inputs import Inputs
 from axioms.subjects.model import Model
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 
 LINEAR = "linear"
@@ -21,6 +22,8 @@ NORMALIZER = "normalizer"
 ACTIVATION = "activation"
 GATE = "gate"
 BLOCK = "block"
+CLAMP = "clamp"
+"""The one activation that gates nothing: it guards against overflow, and what leaves it is what entered."""
 KINDS = (LINEAR, SUM, PRODUCT, SOFTMAX, NORM, NORMALIZER, ACTIVATION, GATE, BLOCK)
 
 
@@ -47,8 +50,14 @@ class Linear(Operation):
 class Sum(Operation):
     """A sum of terms, some of which may be constants: positions, token types, masks."""
 
-    terms: tuple[Tensor, ...]
+    given: tuple[Tensor | float, ...]
     signs: tuple[float, ...]
+
+    @property
+    def terms(self) -> tuple[Tensor, ...]:
+        """The terms, plain numbers as tensors too; made only where they are asked for."""
+        device = next((each.device for each in self.given if isinstance(each, Tensor)), None)
+        return tuple(each if isinstance(each, Tensor) else torch.tensor(each, device=device) for each in self.given)
 
     @property
     def constants(self) -> list[Tensor]:

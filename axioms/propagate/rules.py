@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from axioms.propagate.operations import LINEAR, PRODUCT, SUM, Linear, Norm, Operation, Pointwise, Product, Sum
+from axioms.propagate.operations import CLAMP, LINEAR, PRODUCT, SUM, Linear, Norm, Operation, Pointwise, Product, Sum
 
 Rule = Callable[..., Tensor]
 
@@ -73,9 +73,8 @@ def with_gradient_of(value: Tensor, stand_in: Tensor) -> Tensor:
 
 
 def divided(numerator: Tensor, denominator: Tensor) -> Tensor:
-    """Quotient without gradient, 0 where the denominator is 0."""
-    denominator = denominator.detach()
-    return (numerator.detach() / denominator).masked_fill_(denominator == 0, 0)
+    """Quotient without gradient, 0 where the denominator is 0 (or so small that the quotient is no number)."""
+    return (numerator.detach() / denominator.detach()).nan_to_num_(0.0, 0.0, 0.0)
 
 
 def wide(value: Tensor) -> Tensor:
@@ -156,19 +155,10 @@ def identity(operation: Operation) -> Tensor:
     assert isinstance(operation, Pointwise)
     with torch.no_grad():
         value = operation.forward()
-    return replaced_by_identity(operation.input, value)
-
-
-def replaced_by_identity(x: Tensor, value: Tensor) -> Tensor:
-    """The value of an activation with the gradient value / x."""
-    result = scale_gradient_to(value.detach(), x, divided(value, x))
-    setattr(result, GATED, True)
+    result: Tensor = _SendGradient.apply(value.detach(), operation.input, divided(value, operation.input))
+    if operation.name != CLAMP:
+        setattr(result, GATED, True)
     return result
-
-
-def scale_gradient_to(value: Tensor, x: Tensor, factor: Tensor) -> Tensor:
-    """`value`, whose gradient goes to `x` times `factor`."""
-    return _SendGradient.apply(value, x, factor)
 
 
 class _SendGradient(torch.autograd.Function):

@@ -13,8 +13,8 @@ from typing import Any
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from axioms.propagate.decomposed import attention
 from axioms.propagate.operations import variables
-from axioms.propagate.parse import attention
 
 SCORES = "_axioms_scores"
 CONTRACTIONS = frozenset("matmul __matmul__ __rmatmul__ mm bmm baddbmm einsum".split())

@@ -9,9 +9,7 @@ import torch
 from torch import nn
 
 import axioms
-from axioms.errors import InputError
-from axioms.propagate.composite import Composite, Entry, RuleRef
-from axioms.propagate.ledger import recording
+from axioms.errors import InputError, UncoveredOperation
 from axioms.subjects.modules import ScalarAttention, fixed_linear
 from axioms.subjects.tiny import ARCHITECTURES, tiny
 
@@ -93,18 +91,36 @@ def test_a_method_that_does_not_propagate_has_no_ledger() -> None:
 
 
 def test_what_is_not_covered_is_noted_where_the_call_is_not_strict() -> None:
-    from axioms.propagate.engine import propagate
-    from axioms.subjects.inputs import read_inputs
-    from axioms.subjects.model import Model
-    from axioms.subjects.targets import choose
-
     class Cosine(nn.Module):
         def forward(self, x: torch.Tensor) -> Any:
             return torch.cos(x)
 
-    model = Model(nn.Sequential(Cosine()))
-    inputs = read_inputs(model.module, torch.rand(1, 2))
-    with recording() as ledger:
-        propagate(model, inputs, choose(0, model(inputs)), Composite([Entry("sum", RuleRef("epsilon"))]), strict=False)
-    assert ledger.uncovered == ["cos in 0"]
-    assert ledger.unexplained != 0
+    model = nn.Sequential(Cosine())
+    with pytest.raises(UncoveredOperation, match="strict=False"):
+        axioms.attribute(model, torch.rand(1, 2))
+    found = axioms.attribute(model, torch.rand(1, 2), strict=False)
+    assert found.ledger is not None
+    assert found.ledger.uncovered == ["cos in 0"]
+    assert "no rule for cos in 0" in found.ledger.table()
+
+
+def test_a_call_that_is_not_strict_leaves_the_next_one_strict() -> None:
+    class Foreign(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Any) -> Any:
+            return gradients[0]
+
+    class Calls(nn.Module):
+        def forward(self, x: torch.Tensor) -> Any:
+            return Foreign.apply(x)
+
+    model = Calls()
+    found = axioms.attribute(model, torch.rand(1, 2), strict=False)
+    assert found.ledger is not None
+    assert found.ledger.uncovered == ["Foreign in (the model itself)"]
+    with pytest.raises(UncoveredOperation, match="Foreign"):
+        axioms.attribute(model, torch.rand(1, 2))

@@ -12,7 +12,10 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from torch import Tensor, nn
 
+import axioms
+from axioms.errors import UncoveredOperation
 from axioms.propagate.composite import Composite, RuleRef
 from axioms.propagate.engine import Propagation
 from axioms.propagate.modules import Where
@@ -255,3 +258,32 @@ def _close(found: Array, wanted: Array, output: Array) -> None:
     smallest = np.abs(output[output != 0]).min(initial=1.0)
     assume(smallest > 1e-6)  # below that an output is what rounding left of a cancellation
     np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-11 / smallest)
+
+
+def test_a_clamp_that_leaves_zero_alone_passes_relevance_on_and_gates_nothing() -> None:
+    x = torch.tensor([[-3.0, -0.5, 0.0, 0.5, 3.0]], dtype=torch.float64)
+    weight = torch.tensor([[1.0, 2.0, 3.0, 4.0, 5.0]], dtype=torch.float64)
+
+    class Clamped(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.nn.functional.linear(torch.clamp(x, min=-1, max=1), weight)
+
+    class Gated(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return (x.clamp(-1, 1) * x.flip(1).clamp(-1, 1)) @ weight.T
+
+    for method in ("attnlrp", "cp_lrp"):
+        scores = axioms.attribute(Clamped(), x, 0, method).scores
+        torch.testing.assert_close(scores, weight * x.clamp(-1, 1))
+    signal = axioms.attribute(Gated(), x, 0, "cp_lrp").scores  # all relevance to the last factor
+    torch.testing.assert_close(signal, ((x.clamp(-1, 1) * x.flip(1).clamp(-1, 1)) * weight).flip(1))
+
+
+@pytest.mark.parametrize("bounds", [(1.0, 2.0), (-2.0, -1.0), (None, -1.0)])
+def test_a_clamp_that_moves_zero_has_no_rule(bounds: tuple[float | None, float]) -> None:
+    class Clamped(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x.clamp(*bounds)
+
+    with pytest.raises(UncoveredOperation, match="clamp"):
+        axioms.attribute(Clamped(), torch.ones(1, 2))
