@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 """Called with the number of examples done and the number of all."""
+
+_WITHIN: ContextVar[Progress | None] = ContextVar("axioms_within", default=None)
+
+
+def within_batch() -> Progress | None:
+    """For a method to report how much of its batch is done, where somebody listens."""
+    return _WITHIN.get()
 
 
 class Decomposition(NamedTuple):
@@ -50,12 +58,21 @@ class Attribution:
     """Relevance at the place that was asked for, in the shape of the value there: batch x tokens x neurons, ..."""
 
 
+@dataclass(frozen=True)
+class Swept:
+    """A sweep over layers: the relevance under each setting, by the layers whose softmax is bypassed in it."""
+
+    layers: tuple[int, ...]
+    attributions: Mapping[frozenset[int], Attribution]
+
+
 def attribute(
     model: torch.nn.Module,
     inputs: Tensor | Mapping[str, Any],
-    target: str | int | Tensor = "predicted",
+    target: str | int | Tensor | Mapping[str, Any] = "predicted",
     method: str = "attnlrp",
     *,
+    remove: str | Mapping[str, Any] | None = None,
     batch_size: int | None = None,
     ledger: bool = False,
     strict: bool = True,
@@ -65,10 +82,12 @@ def attribute(
     """The relevance of each feature for the target output.
 
     `inputs` is a tensor (batch x features) or a mapping for the model's forward pass; `target` is `predicted`, a class
-    number, or a tensor with one per example; `options` are the method's own. With `ledger=True` the result says what
-    biases, positions, the stabilizer, softmax and norms kept; `print(result.ledger.table())`. An operation that no rule
-    covers raises; with `strict=False` relevance crosses it by the plain gradient, and the ledger says so. With `at`,
-    the result holds the relevance there as well: `layer.6`, `layer.6.heads`, or the path of a module.
+    number, a tensor with one per example, or `{"probability": ...}` or `{"logit_difference": ...}`; `remove` is what
+    removing a feature means (`"delete"`, `{"kind": "delete", "chunk": 16}`); `options` are the method's own. With
+    `ledger=True` the result says what biases, positions, the stabilizer, softmax and norms kept;
+    `print(result.ledger.table())`. An operation that no rule covers raises; with `strict=False` relevance crosses it by
+    the plain gradient, and the ledger says so. With `at`, the result holds the relevance there as well: `layer.6`,
+    `layer.6.heads`, or the path of a module.
     """
     import torch
 
@@ -78,7 +97,7 @@ def attribute(
 
     entry = METHODS.get(method)
     wrapped = Model(model)
-    read = read_inputs(model, inputs)
+    read = read_inputs(model, inputs, remove)
     with torch.no_grad(), wrapped.at_rest():
         outputs = wrapped(read)
         chosen = choose(target, outputs)
@@ -116,7 +135,8 @@ def run_method(
         for start in range(0, len(inputs), batch_size):
             rows, goal = inputs.rows(start, start + batch_size), target.rows(start, start + batch_size)
             started = time.perf_counter()
-            returned = entry.function(model, rows, goal, **options)
+            with _reporting(progress, start, len(rows), len(inputs)):
+                returned = entry.function(model, rows, goal, **options)
             seconds += time.perf_counter() - started
             known = output[start : start + batch_size]
             scores, total = returned if isinstance(returned, Decomposition) else (returned, known)
@@ -125,6 +145,45 @@ def run_method(
                 progress(min(start + batch_size, len(inputs)), len(inputs))
     scores, total = (torch.cat(columns) for columns in zip(*parts, strict=True))
     return Attribution(scores, output, total, entry.name, seconds)
+
+
+@contextmanager
+def _reporting(progress: Progress | None, start: int, size: int, total: int) -> Iterator[None]:
+    """What a method reports of its batch goes to `progress`, in examples of all."""
+
+    def report(done: int, of: int) -> None:
+        if progress is not None and done < of:
+            progress(start + size * done // of, total)
+
+    token = _WITHIN.set(report)
+    try:
+        yield
+    finally:
+        _WITHIN.reset(token)
+
+
+def run_sweep(
+    entry: Method,
+    model: Model,
+    inputs: Inputs,
+    target: Target,
+    output: Tensor,
+    kinds: Sequence[str],
+    *,
+    batch_size: int,
+    options: Mapping[str, Any],
+    progress: Progress | None = None,
+) -> Swept:
+    """AttnLRP with its softmax bypassed in some layers, under every setting of these kinds."""
+    from axioms.methods.lrp import attnlrp_composite
+    from axioms.propagate.sweep import sweep
+
+    if entry.name != "attnlrp" or set(options) - {"epsilon"}:
+        raise InputError("a sweep bypasses the softmax of `attnlrp`, with no option but `epsilon`.")
+    composite = attnlrp_composite(options.get("epsilon", 0.0))
+    found = sweep(model, inputs, target, composite, kinds, batch_size=batch_size, progress=progress)
+    every = {setting: Attribution(scores, output, output, entry.name) for setting, scores in found.scores.items()}
+    return Swept(found.layers, every)
 
 
 def _per_feature(name: str, scores: Any, inputs: Inputs) -> Tensor:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from axioms.errors import SpecError
+from axioms import assets_cli
+from axioms.errors import InputError, SpecError
 from axioms.registry import AXIOMS, DATA, METHODS, SUBJECTS, Registry
 
 
@@ -28,10 +29,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--import", dest="modules", action="append", default=[], metavar="MODULE", help="import this first"
     )
     commands.add_parser("schema", help="print the JSON Schema of a spec, for editors")
+    report = commands.add_parser("report", help="print the paper's tables of a saved run, with the paper's numbers")
+    report.add_argument("run", type=Path, metavar="RUN", help="its folder (reports/latest) or its results.json")
+    report.add_argument("--format", choices=("md", "tex", "csv"), default="md", help="Markdown, LaTeX or CSV (md)")
+    report.add_argument("--table", metavar="NAME", help="only this table, for example table-2")
     commands.add_parser("list", help="print the methods, axioms, subjects and data sources that a spec can name")
+    assets_cli.add_parser(commands)
     options = parser.parse_args(arguments)
     if options.command == "check":
         return _check(options.paths, options.modules)
+    if options.command == "assets":
+        return assets_cli.run(options)
+    if options.command == "report":
+        return _report(options.run, options.format, options.table)
     print(schema_text() if options.command == "schema" else _listing())
     return 0
 
@@ -75,6 +85,17 @@ def _check(paths: Sequence[Path], modules: Sequence[str]) -> int:
             print(error, file=sys.stderr)
     print(f"{len(files) - wrong} of {len(files)} specs are valid; {checks} checks.")
     return 2 if wrong else 0
+
+
+def _report(run: Path, kind: str, table: str | None) -> int:
+    from axioms.report.files import print_paper
+
+    try:
+        print(print_paper(run, kind, table), end="")
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
 
 
 def _listing() -> str:

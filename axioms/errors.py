@@ -28,6 +28,14 @@ class MissingPackage(AxiomsError):
     """A method whose package is not there, or cannot be used here: its checks are skipped, and this is the reason."""
 
 
+class AssetMissing(AxiomsError):
+    """A model or data that is neither in the cache nor to be had: its checks are skipped, and this is the reason."""
+
+
+class SubjectWarning(UserWarning):
+    """Something about a model or its data that the user should know and that has been dealt with."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing that is wrong with a spec, and where."""

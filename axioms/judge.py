@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from axioms.measure import Measurement, Quantity
 from axioms.spec import Bound, Check, PlacedBound
+from axioms.statistics import PairedTest, finite_ends
 
 ROUNDING = {"float64": 0.0, "float32": 1e-4, "float16": 5e-2, "bfloat16": 5e-2}
 """What a bound that stands for zero is widened to in each dtype."""
@@ -35,6 +37,8 @@ class Finding:
     quantity: Quantity
     verdict: Verdict
     reason: str
+    test: PairedTest | None = None
+    """Of a comparison."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,12 @@ class Judgement:
     """The bounds that decided it."""
 
 
-def judge(check: Check, measurement: Measurement, dtype: str) -> Judgement:
-    """Compare every bound of the check with what was measured."""
+def judge(
+    check: Check, measurement: Measurement, dtype: str, tests: Mapping[str, PairedTest] | None = None
+) -> Judgement:
+    """Compare every bound of the check with what was measured; `tests` are those of a comparison, by metric."""
+    if check.comparison is not None:
+        return _judge_comparison(check, measurement, tests or {}, check.comparison.confidence)
     broken = [name for name in check.record if not measurement.quantity(name).finite]
     if broken:
         return Judgement(Verdict.INCONCLUSIVE, False, f"{broken[0]} is not finite", ())
@@ -57,10 +65,26 @@ def judge(check: Check, measurement: Measurement, dtype: str) -> Judgement:
     if not expected:
         return Judgement(Verdict.RECORDED, True, "measured, not judged", ())
     if check.violation is None:
-        verdict = _combined(expected)
-        deciding = tuple(finding for finding in expected if finding.verdict is verdict)
-        return Judgement(verdict, verdict is Verdict.HOLDS, "; ".join(each.reason for each in deciding), deciding)
+        return _expectation(expected)
     return _judge_violation(check, measurement, dtype, expected)
+
+
+def _expectation(expected: tuple[Finding, ...]) -> Judgement:
+    verdict = _combined(expected)
+    deciding = tuple(finding for finding in expected if finding.verdict is verdict)
+    return Judgement(verdict, verdict is Verdict.HOLDS, "; ".join(each.reason for each in deciding), deciding)
+
+
+def _judge_comparison(
+    check: Check, measurement: Measurement, tests: Mapping[str, PairedTest], confidence: float
+) -> Judgement:
+    findings = []
+    for placed in check.expect:
+        quantity, test = measurement.quantity(placed.metric), tests[placed.metric]
+        verdict, reason = compare_paired(placed.bound, quantity, test, confidence)
+        reason = f"the difference in {placed.metric} {reason}"
+        findings.append(Finding(placed.metric, placed.bound, placed, quantity, verdict, reason, test))
+    return _expectation(tuple(findings))
 
 
 def _judge_violation(check: Check, measurement: Measurement, dtype: str, expected: tuple[Finding, ...]) -> Judgement:
@@ -122,6 +146,29 @@ def compare(bound: Bound, quantity: Quantity) -> tuple[Verdict, str]:
     if too_low or too_high:
         return Verdict.VIOLATED, f"is not {bound}"
     return Verdict.INCONCLUSIVE, f"may or may not be {bound}: the interval [{low:.4g}, {high:.4g}] straddles it"
+
+
+def compare_paired(bound: Bound, quantity: Quantity, test: PairedTest, confidence: float) -> tuple[Verdict, str]:
+    """A difference holds only if its interval clears the bound and the corrected test rejects that it does not.
+
+    An interval that contains the bound itself shows nothing either way, so equal methods are never a win.
+    """
+    verdict, reason = compare(bound, quantity)
+    if not quantity.finite:
+        return verdict, reason
+    if quantity.interval is None:
+        return Verdict.INCONCLUSIVE, "is of one example, which shows nothing about a mean"
+    low, high = quantity.interval
+    within = [end for end in finite_ends(bound) if low <= end <= high]
+    if within:
+        return (
+            Verdict.INCONCLUSIVE,
+            f"may or may not be {bound}: the interval [{low:.4g}, {high:.4g}] contains {within[0]:g}",
+        )
+    level = 1 - confidence
+    if verdict is Verdict.HOLDS and test.p_holm > level + 1e-12:
+        return Verdict.INCONCLUSIVE, f"is not shown to be {bound}: Holm's p = {test.p_holm:.3g}, above {level:.3g}"
+    return verdict, reason
 
 
 def _compare_lists(bound: Bound, quantity: Quantity) -> tuple[Verdict, str]:

@@ -11,6 +11,7 @@ import numpy as np
 
 RESAMPLES = 4000
 Values = np.ndarray[Any, np.dtype[np.float64]]
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,8 @@ class Measurement:
     """Everything that one axiom measured for one method."""
 
     values: Mapping[str, Values]
-    """By full name without the aggregate, for example `left.pearson`: n values; 0-d for scalars; any for vectors."""
+    """By full name without the aggregate, for example `left.pearson`: n values; 0-d for scalars; any for vectors;
+    n x grid for curves, which may be layers. Values of examples for which a metric is not defined are masked."""
     kinds: Mapping[str, str]
     confidence: float
     seed: int
@@ -45,23 +47,35 @@ class Measurement:
             values = self.values[name]
             if self.kinds[name] == "scalar":
                 return Quantity(float(values), 1)
+            if self.kinds[name] == "curve":
+                kept = values[defined(values[:, 0])] if values.size else values
+                return Quantity(kept.mean(axis=0).tolist() if len(kept) else math.nan, len(kept))
             return Quantity(values.tolist(), len(values))
         metric, _, aggregate = name.rpartition(".")
         return aggregated(self.values[metric], aggregate, confidence=self.confidence, seed=self.seed)
 
 
+def defined(values: Values) -> Numbers:
+    """The examples for which a metric is defined, by their number: those that are not masked."""
+    return np.flatnonzero(~np.ma.getmaskarray(values))
+
+
 def aggregated(values: Values, aggregate: str, *, confidence: float, seed: int) -> Quantity:
-    """The mean with its bootstrap interval; or the maximum, minimum or median without one."""
+    """The mean with its bootstrap interval; or the maximum, minimum or median without one. Of what is defined."""
+    example = defined(values)
+    values = np.asarray(values)[example]
     n = len(values)
+    if n == 0:
+        return Quantity(math.nan, 0)
     if not np.isfinite(values).all():
-        return Quantity(math.nan, n, worst=int(np.flatnonzero(~np.isfinite(values))[0]))
+        return Quantity(math.nan, n, worst=int(example[~np.isfinite(values)][0]))
     if aggregate == "mean":
         interval = bootstrap_interval(values, confidence=confidence, seed=seed)
-        return Quantity(float(values.mean()), n, interval, int(values.argmin()))
+        return Quantity(float(values.mean()), n, interval, int(example[values.argmin()]))
     if aggregate == "max":
-        return Quantity(float(values.max()), n, worst=int(values.argmax()))
+        return Quantity(float(values.max()), n, worst=int(example[values.argmax()]))
     if aggregate == "min":
-        return Quantity(float(values.min()), n, worst=int(values.argmin()))
+        return Quantity(float(values.min()), n, worst=int(example[values.argmin()]))
     return Quantity(float(np.median(values)), n)
 
 

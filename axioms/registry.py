@@ -68,7 +68,8 @@ class Metric:
 
     about: str
     kind: str = "per_example"
-    """`per_example` (n values, aggregated), `scalar`, or `vector` (compared as a whole)."""
+    """`per_example` (n values, aggregated), `scalar`, `vector` (compared as a whole), or `curve` (one for each example
+    on a common grid, of removed shares or of layers, of which the mean stands for all)."""
     rounding: bool = False
     """Zero in exact arithmetic, so that a bound on it cannot be tighter than the dtype's rounding."""
 

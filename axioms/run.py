@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from axioms.attribution import Attribution, run_method
+import numpy as np
+
+from axioms.attribution import Attribution, Swept, run_method, run_sweep
 from axioms.checks.views import PairView, SideView
+from axioms.errors import AssetMissing
 from axioms.judge import Finding, Judgement, Verdict, judge
 from axioms.measure import Measurement, Values
 from axioms.registry import AXIOMS, METHODS, Axiom
-from axioms.spec import Check, MethodRef, Run
+from axioms.spec import Check, MethodRef, PlacedBound, Run
 from axioms.spec.expand import FORWARD
 from axioms.spec.schema import AxiomRef
+from axioms.statistics import PairedTest, claim_p, cohen_d_z, holm, win_share
 from axioms.subjects.build import ONLY, BuiltSubject, build_subject, outputs_of
 from axioms.subjects.inputs import Inputs
 from axioms.subjects.model import Model
@@ -41,6 +45,8 @@ class Result:
     seconds: float
     worst: str = ""
     """The example that speaks most against the bound."""
+    tests: Mapping[str, PairedTest] = field(default_factory=dict)
+    """Of a comparison, by metric."""
 
 
 @dataclass
@@ -49,6 +55,10 @@ class _Case:
 
     subject: BuiltSubject
     attributions: dict[tuple[str, str], Attribution] = field(default_factory=dict)
+    sweeps: dict[tuple[str, str], Swept] = field(default_factory=dict)
+    measured: dict[str, Measurement] = field(default_factory=dict)
+    """By axiom and method: a comparison needs them of its whole family, and checks have most of them already."""
+    p_values: dict[str, float] = field(default_factory=dict)
 
 
 class Runner:
@@ -58,6 +68,7 @@ class Runner:
         self._overrides = dict(overrides or {})
         self._report = report or (lambda what, done, total: None)
         self._cases: OrderedDict[str, _Case] = OrderedDict()
+        self._missing: dict[str, AssetMissing] = {}
 
     def run(self, check: Check) -> Result:
         """The result of one check. Errors in a model or a method are raised, not judged."""
@@ -68,14 +79,21 @@ class Runner:
         if check.equivalence and check.function != FORWARD:
             judgement = self._not_equivalent(check, case, run)
         measurement = self._measure(check, case, run)
-        judgement = judgement or judge(check, measurement, run.dtype)
+        tests = self._tests(check, case, run)
+        judgement = judgement or judge(check, measurement, run.dtype, tests)
         worst = _worst_example(judgement, measurement, case.subject)
-        return Result(check, run, judgement, measurement, time.perf_counter() - started, worst)
+        return Result(check, run, judgement, measurement, time.perf_counter() - started, worst, tests)
 
     def _case(self, check: Check, run: Run) -> _Case:
         key = json.dumps([check.subject.model_dump(), run.model_dump(), str(check.file.parent)], sort_keys=True)
+        if key in self._missing:
+            raise self._missing[key]  # one attempt is enough: every further one would wait for the network again
         if key not in self._cases:
-            self._cases[key] = _Case(build_subject(check.subject, run, check.file))
+            try:
+                self._cases[key] = _Case(build_subject(check.subject, run, check.file, self._report))
+            except AssetMissing as error:
+                self._missing[key] = error.with_traceback(None)
+                raise
         self._cases.move_to_end(key)
         while len(self._cases) > SUBJECTS_KEPT:
             self._cases.popitem(last=False)
@@ -98,8 +116,8 @@ class Runner:
             assert check.axiom is not None
             return self._measure_axiom(check.axiom.name, check.axiom.options, case, run, check.method)
         compared = check.comparison
-        better = self._measure_axiom(compared.axiom, {}, case, run, compared.better)
-        than = self._measure_axiom(compared.axiom, {}, case, run, compared.than)
+        better = self._measure_axiom(compared.axiom, compared.options, case, run, compared.better)
+        than = self._measure_axiom(compared.axiom, compared.options, case, run, compared.than)
         differences = {
             name: better.values[name] - than.values[name]
             for name, kind in better.kinds.items()
@@ -107,7 +125,42 @@ class Runner:
         }
         return Measurement(differences, better.kinds, compared.confidence, run.seed)
 
+    def _tests(self, check: Check, case: _Case, run: Run) -> dict[str, PairedTest]:
+        """The paired tests of a comparison, corrected over all of its spec's, whichever of them are run."""
+        family = [(member, placed) for member in check.family for placed in member.expect]
+        p_values = [self._p_value(member, placed, case, run) for member, placed in family]
+        tests = {}
+        for (member, placed), p, p_holm in zip(family, p_values, holm(p_values), strict=True):
+            if member.order == check.order:
+                differences = self._compared(member, placed, case, run)
+                d_z, wins = cohen_d_z(differences), win_share(differences, placed.bound)
+                tests[placed.metric] = PairedTest(p, p_holm, len(family), d_z, wins)
+        return tests
+
+    def _p_value(self, member: Check, placed: PlacedBound, case: _Case, run: Run) -> float:
+        assert member.comparison is not None
+        compared = member.comparison
+        methods = [[method.name, method.options] for method in (compared.better, compared.than)]
+        what = [compared.axiom, dict(compared.options), methods, placed.metric, placed.bound.model_dump()]
+        key = json.dumps(what, sort_keys=True)
+        if key not in case.p_values:
+            differences = self._compared(member, placed, case, run)
+            case.p_values[key] = claim_p(differences, placed.bound, seed=run.seed)
+        return case.p_values[key]
+
+    def _compared(self, member: Check, placed: PlacedBound, case: _Case, run: Run) -> Values:
+        """The differences of a comparison, without the examples for which the metric is not defined (masked)."""
+        return np.ma.compressed(self._measure(member, case, run).values[placed.metric.removesuffix(".mean")])
+
     def _measure_axiom(
+        self, name: str, options: Mapping[str, Any], case: _Case, run: Run, method: MethodRef | None
+    ) -> Measurement:
+        key = json.dumps([name, dict(options), method and [method.name, method.options]], sort_keys=True)
+        if key not in case.measured:
+            case.measured[key] = self._measure_anew(name, options, case, run, method)
+        return case.measured[key]
+
+    def _measure_anew(
         self, name: str, options: Mapping[str, Any], case: _Case, run: Run, method: MethodRef | None
     ) -> Measurement:
         axiom = AXIOMS.get(name)
@@ -129,6 +182,7 @@ class Runner:
             partial(self._rerun, run, method or LOO),
             partial(self._variant, case, run, method or LOO, side),
             partial(self._report, method.label if method else "models"),
+            partial(self._sweep, case, run, method or LOO, side),
         )
 
     def _attribution(self, case: _Case, run: Run, method: MethodRef, side: str) -> Attribution:
@@ -143,6 +197,23 @@ class Runner:
     def _variant(self, case: _Case, run: Run, method: MethodRef, side: str, options: Mapping[str, Any]) -> Attribution:
         changed = method.model_copy(update={"options": {**method.options, **options}})
         return self._attribution(case, run, changed, side)
+
+    def _sweep(self, case: _Case, run: Run, method: MethodRef, side: str, kinds: Sequence[str]) -> Swept:
+        key = (side, json.dumps([method.name, method.options, list(kinds)], sort_keys=True))
+        if key not in case.sweeps:
+            one, target = case.subject.sides[side], case.subject.target
+            case.sweeps[key] = run_sweep(
+                METHODS.get(method.name),
+                one.model,
+                one.inputs,
+                target,
+                target(one.outputs),
+                kinds,
+                batch_size=one.batch_size,
+                options=method.options,
+                progress=partial(self._report, f"{method.label}, sweep"),
+            )
+        return case.sweeps[key]
 
     def _rerun(
         self, run: Run, method: MethodRef, model: Model, inputs: Inputs, target: Target, batch_size: int

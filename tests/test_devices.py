@@ -92,7 +92,9 @@ def test_random_draws_on_the_cpu_on_purpose_and_delivers_on_the_device(root: Pat
     assert found.scores.device.type == "meta"
 
 
-@pytest.mark.parametrize("axiom", ["conservation", "implementation_invariance", "loo_correlation", "perturbation"])
+@pytest.mark.parametrize(
+    "axiom", ["conservation", "implementation_invariance", "loo_correlation", "perturbation", "insertion_deletion"]
+)
 def test_axioms_call_the_model_on_the_device(root: Path, axiom: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scores come to the CPU as numpy arrays by `as_numpy` alone; what goes to the model is on the device."""
     shapes: list[torch.Size] = []
@@ -102,7 +104,7 @@ def test_axioms_call_the_model_on_the_device(root: Path, axiom: str, monkeypatch
         shapes.append(tensor.shape)
         return np.random.default_rng(0).normal(size=tuple(tensor.shape))
 
-    for module in ("views", "conservation", "perturbation"):
+    for module in ("views", "conservation", "walks"):
         monkeypatch.setattr(f"axioms.checks.{module}.as_numpy", invented)
     original = Model.__call__
 
@@ -117,7 +119,7 @@ def test_axioms_call_the_model_on_the_device(root: Path, axiom: str, monkeypatch
     run = check.run.model_copy(update={"device": "meta"})
     case = runner._case(check, run)
     method = None if axiom == FORWARD else MethodRef.model_validate("gradient_x_input")
-    options = {"step": 98} if axiom == "perturbation" else {}
+    options = {"step": 98} if axiom in ("perturbation", "insertion_deletion") else {}
     runner._measure_axiom(axiom, options, case, run, method)
     assert shapes
 
@@ -168,6 +170,7 @@ checks:
   - {{axiom: engine_agreement, methods: [attnlrp, cp_lrp]}}
   - {{axiom: loo_correlation, methods: [attnlrp], record: [pearson.mean]}}
   - {{axiom: perturbation, methods: [attnlrp], record: [delta.mean]}}
+  - {{axiom: insertion_deletion, methods: [attnlrp], record: [difference.mean]}}
   - {{axiom: purity, methods: [attnlrp]}}
   - {{axiom: batch_invariance, methods: [attnlrp]}}
   - {{axiom: backend_invariance, methods: [attnlrp]}}

@@ -93,16 +93,16 @@ def off_by_one_percent(name: str) -> Rule:
 
 @pytest.mark.parametrize("spec", ["linear_attention.yaml"])
 def test_a_pair_whose_weights_are_nudged(failures: Outcome, monkeypatch: pytest.MonkeyPatch, spec: str) -> None:
-    original = axioms.subjects.build.load_module
+    original = axioms.subjects.build.load_model
 
     def nudged(name, options, *rest):  # type: ignore[no-untyped-def]
-        module = original(name, options, *rest)
+        model = original(name, options, *rest)
         if options.get("order") == "right":
             with torch.no_grad():
-                module.get_submodule("value").get_parameter("weight").add_(1e-3)
-        return module
+                model.module.get_submodule("value").get_parameter("weight").add_(1e-3)
+        return model
 
-    monkeypatch.setattr(axioms.subjects.build, "load_module", nudged)
+    monkeypatch.setattr(axioms.subjects.build, "load_model", nudged)
     assert failures(spec, "-k", "forward_equivalence or (invariance and cp_lrp)") >= 2, (
         "the pair itself, and what relies on it"
     )

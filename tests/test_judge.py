@@ -12,9 +12,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from axioms.judge import Judgement, Verdict, compare, judge
+from axioms.judge import Judgement, Verdict, compare, compare_paired, judge
 from axioms.measure import Measurement, Quantity
 from axioms.spec import Bound, Check, PlacedBound, expand_file
+from axioms.statistics import PairedTest
 
 HOLDS, VIOLATED, INCONCLUSIVE = Verdict.HOLDS, Verdict.VIOLATED, Verdict.INCONCLUSIVE
 
@@ -125,3 +126,36 @@ def test_a_bound_that_stands_for_zero_widens_with_the_dtype(check: Check, dtype:
 def test_a_bound_on_an_ordinary_metric_does_not_widen(check: Check) -> None:
     ordinary = replace(check, expect=(PlacedBound("ratio.max", Bound(le=1e-9), check.place),))
     assert judged(ordinary, [1 - 5e-5], "bfloat16").verdict is VIOLATED
+
+
+def paired(p_holm: float) -> PairedTest:
+    return PairedTest(p=p_holm, p_holm=p_holm, hypotheses=1, d_z=1.0, wins=1.0)
+
+
+@pytest.mark.parametrize(
+    ("bound", "interval", "p_holm", "verdict", "said"),
+    [
+        (Bound(gt=0), (0.1, 0.3), 0.05, HOLDS, "is > 0"),
+        (Bound(gt=0), (0.1, 0.3), 0.06, INCONCLUSIVE, "Holm's p = 0.06, above 0.05"),
+        (Bound(gt=0), (-0.1, 0.3), 0.01, INCONCLUSIVE, "contains 0"),
+        (Bound(gt=0), (-0.3, -0.1), 0.9, VIOLATED, "is not > 0"),
+        (Bound(gt=0.2), (0.1, 0.3), 0.001, INCONCLUSIVE, "contains 0.2"),
+        (Bound(lt=0), (-0.3, -0.1), 0.01, HOLDS, "is < 0"),
+        (Bound(ge=0), (0.0, 0.0), 0.01, INCONCLUSIVE, "contains 0"),
+        (Bound(le=0), (0.0, 0.0), 0.01, INCONCLUSIVE, "contains 0"),
+        (Bound(approx=0, abs=0.1), (-0.05, 0.05), 0.01, HOLDS, "is = 0"),
+        (Bound(approx=0, abs=0.1), (-0.05, 0.15), 0.01, INCONCLUSIVE, "contains 0.1"),
+        (Bound(gt=0), None, 0.01, INCONCLUSIVE, "one example"),
+    ],
+)
+def test_a_difference_needs_its_interval_and_its_test(
+    bound: Bound, interval: tuple[float, float] | None, p_holm: float, verdict: Verdict, said: str
+) -> None:
+    value = 0.2 if interval is None else sum(interval) / 2
+    found, reason = compare_paired(bound, Quantity(value, 10, interval), paired(p_holm), 0.95)
+    assert found is verdict
+    assert said in reason
+
+
+def test_a_difference_that_is_not_finite_shows_nothing() -> None:
+    assert compare_paired(Bound(gt=0), Quantity(math.nan, 10), paired(0.01), 0.95)[0] is INCONCLUSIVE

@@ -71,4 +71,11 @@ def padded(module: nn.Module, inputs: Inputs, by: int, side: str) -> Inputs:
     fixed = {name: extended(name, value) for name, value in inputs.fixed.items()}
     features = longer(inputs.features, embed(module, {"input_ids": ids}))
     position = inputs.position if inputs.position is None or side == "right" else inputs.position + by
-    return replace(inputs, features=features, fixed=fixed, position=position)
+    assert inputs.candidates is not None  # there is a mask
+    candidates = longer(inputs.candidates, inputs.candidates.new_zeros(len(inputs), by))
+    # What is drawn for a place goes with it; padding is never removed, so that anything will do there.
+    drawn = inputs.drawn
+    if drawn is not None:
+        more = drawn[..., :1].expand(*drawn.shape[:2], by)
+        drawn = torch.cat([drawn, more] if side == "right" else [more, drawn], dim=2)
+    return replace(inputs, features=features, fixed=fixed, position=position, candidates=candidates, drawn=drawn)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from axioms.checks.views import SideView, as_numpy
-from axioms.errors import InputError
+from axioms.checks.correlations import left_out
+from axioms.checks.views import SideView
+from axioms.checks.walks import GRID, Curve, walks
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 @axiom(
@@ -22,49 +18,39 @@ if TYPE_CHECKING:
         "morf": Metric("mean output while the most relevant features go first; lower is better"),
         "lerf": Metric("mean output while the least relevant features go first; higher is better"),
         "aopc": Metric("mean drop of the output below f(x) while the most relevant features go first"),
+        "morf_curve": Metric("output after 0, 5%, ..., 100% of the features, most relevant first", kind="curve"),
+        "lerf_curve": Metric("output after 0, 5%, ..., 100% of the features, least relevant first", kind="curve"),
     },
 )
-def perturbation(side: SideView, *, step: int = 1) -> dict[str, Values]:
+def perturbation(side: SideView, *, step: int = 1, chunk: int | None = None) -> dict[str, Values]:
     """Areas of the two curves, each the mean output over removing `step`, 2 `step`, ... up to all features.
 
     The paper calls these areas AOPC, but prints LeRF as better when high and MoRF as better when low, which is so for
-    the area *under* the curve; `aopc` is the area over it.
+    the area *under* the curve; `aopc` is the area over it. Each example's area is the mean over its own steps, however
+    many it has. With `chunk: 16` the units are chunks of 16 consecutive tokens, ranked by the sum of their relevance,
+    for these curves only (You et al. 2025, Appendix B.1.2); by default they are those of the subject's `remove`. The
+    curves are kept for each example, linear between its own steps. An example without any candidate is left out.
     """
-    import torch
-
-    if step < 1:
-        raise InputError(f"perturbation needs a step of at least 1, not {step}.")
-    scores = torch.from_numpy(side.scores)
-    most_first = scores.argsort(dim=1, descending=True, stable=True)
-    least_first = scores.argsort(dim=1, stable=True)
-    steps = len(range(step, scores.shape[1] + step, step))
-    morf = curve(side, most_first, step, lambda done: side.progress(done, 2 * steps))
-    lerf = curve(side, least_first, step, lambda done: side.progress(steps + done, 2 * steps))
-    start = as_numpy(side.attribution().output)
+    found = walks(side, step=step, chunk=chunk)
+    nothing = np.array([len(curve.share) < 2 for curve in found.most_first])
+    morf, lerf = (area(ways) for ways in (found.most_first, found.least_first))
+    start = np.array([curve.value[0] for curve in found.most_first])
     return {
-        "delta": lerf.mean(axis=1) - morf.mean(axis=1),
-        "morf": morf.mean(axis=1),
-        "lerf": lerf.mean(axis=1),
-        "aopc": start - morf.mean(axis=1),
+        "delta": left_out(lerf - morf, nothing),
+        "morf": left_out(morf, nothing),
+        "lerf": left_out(lerf, nothing),
+        "aopc": left_out(start - morf, nothing),
+        "morf_curve": on_grid([(curve.share, curve.value) for curve in found.most_first], nothing),
+        "lerf_curve": on_grid([(curve.share, curve.value) for curve in found.least_first], nothing),
     }
 
 
-def curve(side: SideView, order: Tensor, step: int, progress: object = None) -> Values:
-    """The target's output after removing the first `step`, 2 `step`, ... features of `order`: examples x steps."""
-    import torch
+def area(curves: list[Curve]) -> Values:
+    """The mean of each curve over its steps, the start not counted."""
+    return np.array([curve.value[1:].mean() if len(curve.value) > 1 else np.nan for curve in curves])
 
-    inputs, model = side.side.inputs, side.side.model
-    order = order.to(inputs.features.device)
-    batch_size, points = side.side.batch_size, []
-    with torch.no_grad(), model.at_rest():
-        for number, count in enumerate(range(step, order.shape[1] + step, step), start=1):
-            removed = torch.zeros(order.shape, dtype=torch.bool, device=order.device)
-            removed.scatter_(1, order[:, :count], True)
-            outputs = []
-            for start in range(0, len(inputs), batch_size):
-                rows = inputs.rows(start, start + batch_size).without(removed[start : start + batch_size])
-                outputs.append(side.target.rows(start, start + batch_size)(model(rows)))
-            points.append(as_numpy(torch.cat(outputs)))
-            if callable(progress):
-                progress(number)
-    return np.stack(points, axis=1)
+
+def on_grid(curves: list[tuple[Values, Values]], nothing: Values) -> Values:
+    """examples x grid: each curve (shares, values) at the same shares, linear between its own."""
+    table = np.array([np.interp(GRID, share, value) for share, value in curves])
+    return left_out(table, np.broadcast_to(nothing[:, None], table.shape))

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from axioms.checks.units import Units, all_features, units_of
 from axioms.measure import Values
 
 if TYPE_CHECKING:
-    from axioms.attribution import Attribution
+    from axioms.attribution import Attribution, Swept
     from axioms.subjects.build import Side
     from axioms.subjects.inputs import Inputs
     from axioms.subjects.model import Model
@@ -32,6 +33,8 @@ class SideView:
     variant: Callable[[Mapping[str, Any]], Attribution]
     """The method under test with some of its options changed, on this side."""
     progress: Callable[[int, int], None]
+    sweep: Callable[[Sequence[str]], Swept]
+    """The method under test with the softmax bypassed in some layers, for every setting of these kinds."""
 
     @cached_property
     def scores(self) -> Values:
@@ -42,6 +45,12 @@ class SideView:
     def loo(self) -> Values:
         """Leave-one-out on the same side: examples x features."""
         return as_numpy(self.reference().scores)
+
+    def units(self, chunk: int | None = None) -> Units:
+        """What is ranked and correlated: the candidates of each example, or chunks of them."""
+        number = self.side.inputs.units(chunk)
+        shape = (int(self.side.inputs.features.shape[0]), int(self.side.inputs.features.shape[1]))
+        return all_features(shape) if number is None else units_of(number.cpu().numpy())
 
     @property
     def outputs(self) -> Values:
@@ -70,6 +79,6 @@ def divided(numerator: Values, denominator: Values) -> Values:
 
 
 def relative_gap(left: Values, right: Values) -> Values:
-    """max_i |a_i - b_i| / max_i max(|a_i|, |b_i|) of each row."""
+    """max_i |a_i - b_i| / max_i max(|a_i|, |b_i|) of each row, of which zeros may follow the end."""
     largest = np.maximum(np.abs(left), np.abs(right)).max(axis=1)
     return divided(np.abs(left - right).max(axis=1), largest)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from axioms.errors import InputError
 from axioms.methods.gates import removal_grouped, removal_taylor
+from axioms.methods.removal import left_out, units_of
 from axioms.registry import method
 
 if TYPE_CHECKING:
@@ -44,19 +45,15 @@ def loo_adaptive(
         raise InputError(f"loo_adaptive needs exact >= 0 and rows >= 1, not {exact} and {rows}.")
     first = removal_taylor if estimate == "removal_taylor" else removal_grouped
     scores: Tensor = first(model, inputs, target)
-    batch, length = scores.shape
-    chosen = scores.abs().argsort(dim=1, descending=True, stable=True)[:, : min(exact, length)]
-    if chosen.numel() == 0:
+    units = units_of(inputs)
+    sums = torch.zeros_like(scores).scatter_add_(1, units.clamp(min=0), scores.masked_fill(units < 0, 0))
+    ranked = sums.abs().argsort(dim=1, descending=True, stable=True)[:, :exact]
+    example, place = (ranked <= units.amax(dim=1, keepdim=True)).nonzero().T
+    unit = ranked[example, place]
+    if len(unit) == 0:
         return scores
-    example = torch.arange(batch, device=scores.device).repeat_interleave(chosen.shape[1])
-    removed = torch.zeros(len(example), length, dtype=torch.bool, device=scores.device)
-    removed.scatter_(1, chosen.reshape(-1, 1), True)
-    with torch.no_grad():
-        output = target(model(inputs))
-        cut = torch.cat(
-            [
-                target.select(index)(model(inputs.select(index).without(which)))
-                for index, which in zip(example.split(rows), removed.split(rows), strict=True)
-            ]
-        )
-    return scores.scatter(1, chosen, (output[example] - cut).reshape(chosen.shape))
+    corrected, known = torch.zeros_like(scores), torch.zeros_like(units, dtype=torch.bool)
+    corrected[example, unit] = left_out(model, inputs, target, units, example, unit, rows=rows)
+    known[example, unit] = True
+    place = units.clamp(min=0)
+    return torch.where((units >= 0) & known.gather(1, place), corrected.gather(1, place), scores)

@@ -49,4 +49,4 @@ def degree_lrp(model: Model, inputs: Inputs, target: Target, *, epsilon: float =
     from axioms.propagate.engine import propagate
 
     by_degree = Entry("product", RuleRef("degree", {"epsilon": epsilon}))
-    return propagate(model, inputs, target, attnlrp_composite(epsilon).then(by_degree, *SELECTIVE_SCAN), mode=Degrees)
+    return propagate(model, inputs, target, attnlrp_composite(epsilon).then(by_degree, *SELECTIVE_SCAN), make=Degrees)

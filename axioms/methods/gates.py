@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from axioms.errors import InputError
+from axioms.methods.removal import units_of
 from axioms.registry import method
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def removal_taylor(
     import torch
 
     gates = torch.ones(inputs.features.shape[:2], dtype=inputs.features.dtype, device=inputs.features.device)
-    return slopes(model, inputs, target, gates, exact_blocks=order == "exact_block")
+    return shared(inputs, slopes(model, inputs, target, gates, exact_blocks=order == "exact_block"))
 
 
 @method("removal_grouped", passes=None)
@@ -46,43 +47,47 @@ def removal_grouped(model: Model, inputs: Inputs, target: Target, *, groups: int
     """The derivative with respect to each gate where its whole group is lowered; one pass per group.
 
     f(1) - f(1 - e_j) is the mean of d f / d g_j on the way from 1 to 1 - e_j; the derivative at its beginning misses
-    the curvature. Feature j belongs to group j mod `groups`, counted over the features that are there. Lowering a group
-    together to `level` reads all of its derivatives part of the way down in one pass, at the price of looking at each
-    with its group mates half gone.
+    the curvature. Feature j belongs to group j mod `groups`, counted over the features that are there, so that padding
+    moves none. Lowering a group together to `level` reads all of its derivatives part of the way down in one pass, at
+    the price of looking at each with its group mates half gone.
     """
     import torch
 
     if groups < 1 or not 0 < level <= 1:
         raise InputError(f"removal_grouped needs at least one group and a level in (0, 1], not {groups} and {level}.")
-    member = interleaved(inputs, groups)
-    scores = torch.zeros(inputs.features.shape[:2], dtype=inputs.features.dtype, device=inputs.features.device)
+    member = units_of(inputs) % groups
+    there = units_of(inputs) >= 0
+    scores = torch.zeros(member.shape, dtype=inputs.features.dtype, device=member.device)
     for group in range(groups):
-        chosen = member == group
+        chosen = there & (member == group)
         gates = torch.where(chosen, level, 1.0).to(scores)
         scores = torch.where(chosen, slopes(model, inputs, target, gates), scores)
-    return scores
+    return shared(inputs, scores)
 
 
 def slopes(model: Model, inputs: Inputs, target: Target, gates: Tensor, *, exact_blocks: bool = False) -> Tensor:
-    """d f / d g at these gates: one forward and one backward pass."""
+    """d f / d g at these gates: one forward and one backward pass, or one for each draw of a removal that draws."""
     import torch
 
     from axioms.propagate.gates import gated
 
     gates = gates.detach().requires_grad_()
-    output = target(gated(model, inputs, gates, exact_blocks=exact_blocks)).sum()
-    (found,) = torch.autograd.grad(output, gates)
+    draws = 1 if inputs.drawn is None else inputs.drawn.shape[1]
+    found = torch.zeros_like(gates)
+    for draw in range(draws):
+        output = target(gated(model, inputs, gates, exact_blocks=exact_blocks, draw=draw)).sum()
+        found = found + torch.autograd.grad(output, gates)[0] / draws
     return found
 
 
-def interleaved(inputs: Inputs, groups: int) -> Tensor:
-    """The group of each feature: its number among those that are there, modulo the number of groups.
-
-    Padding has no number of its own, so that it changes no group on either side.
-    """
+def shared(inputs: Inputs, scores: Tensor) -> Tensor:
+    """As leave-one-out shares them: a unit's features get equal parts of its sum; what is no candidate gets 0."""
     import torch
 
-    shape, device = inputs.features.shape[:2], inputs.features.device
-    mask = inputs.fixed.get("attention_mask")
-    there = torch.ones(shape, device=device) if mask is None or mask.shape != shape else mask != 0
-    return (there.long().cumsum(dim=1) - 1).clamp(min=0) % groups
+    units = inputs.units()
+    if units is None:
+        return scores
+    place = units.clamp(min=0)
+    scores = scores.masked_fill(units < 0, 0)
+    sums, counts = (torch.zeros_like(scores).scatter_add_(1, place, each) for each in (scores, (units >= 0).to(scores)))
+    return (sums / counts.clamp(min=1)).gather(1, place).masked_fill(units < 0, 0)

@@ -49,12 +49,13 @@ def pa_lrp(
 
     features = inputs.features.detach().requires_grad_()
     with positions_as_inputs(model.module, inputs) as positions:
-        output = target(forward(model, inputs.with_features(features), attnlrp_composite(epsilon))).sum()
+        outputs = forward(model, inputs.with_features(features), attnlrp_composite(epsilon))
     if not positions:
         raise InputError(
             "pa_lrp needs rotary positions (a module with 'rotary' in its name) or learned ones (a module named "
             f"{', '.join(LEARNED)}); this model has neither."
         )
+    output = target(outputs).sum()
     tokens, *others = torch.autograd.grad(output, [features, *(each.value for each in positions)], allow_unused=True)
     found = [_per_token(features, tokens)]
     signed = [found[0]]
@@ -65,7 +66,7 @@ def pa_lrp(
         signed.append(relevance)
     kept = ledger.ACTIVE.get()
     if kept is not None:  # positions are inputs here: what reached them is not lost
-        kept.output += float(output.detach())
+        kept.output += float(target.start(outputs).sum())
         kept.features += float(torch.stack(signed).sum())
     return torch.stack(found).sum(0)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from axioms.attribution import within_batch
+from axioms.errors import InputError
 from axioms.registry import method
 
 if TYPE_CHECKING:
@@ -16,19 +18,42 @@ if TYPE_CHECKING:
 
 @method("loo", passes=None)
 def loo(model: Model, inputs: Inputs, target: Target, *, rows: int = 1024) -> Tensor:
-    """Leave-one-out: f(x) - f(x without feature i), exactly, `rows` forward passes at a time."""
+    """Leave-one-out: f(x) - f(x without feature i), exactly, up to `rows` rows in a forward pass.
+
+    What is left out and how is the subject's `remove`. A chunk is left out as a whole, and its tokens share its score
+    equally. What is no candidate (padding, special tokens that are kept) has score 0.
+    """
     import torch
 
+    if rows < 1:
+        raise InputError(f"loo needs at least one row in a forward pass, not {rows}.")
+    units = units_of(inputs)
+    number = torch.arange(units.shape[1], device=units.device)
+    example, unit = (number <= units.amax(dim=1, keepdim=True)).nonzero().T
+    scores = torch.zeros_like(inputs.features[:, :, 0] if inputs.features.dim() > 2 else inputs.features)
+    scores[example, unit] = left_out(model, inputs, target, units, example, unit, rows=rows)
+    return scores.gather(1, units.clamp(min=0)).masked_fill(units < 0, 0)
+
+
+def units_of(inputs: Inputs) -> Tensor:
+    """The number of the unit that each feature belongs to, batch x features; -1 where it is no candidate."""
+    import torch
+
+    units = inputs.units()
     batch, length = inputs.features.shape[:2]
-    device = inputs.features.device
-    example = torch.arange(batch, device=device).repeat_interleave(length)
-    feature = torch.arange(length, device=device).repeat(batch)
-    without = []
+    return torch.arange(length, device=inputs.features.device).expand(batch, length) if units is None else units
+
+
+def left_out(
+    model: Model, inputs: Inputs, target: Target, units: Tensor, example: Tensor, unit: Tensor, *, rows: int
+) -> Tensor:
+    """What leaving out unit `unit[k]` of example `example[k]` takes from the target, for each of its features."""
+    import torch
+
+    from axioms.subjects.probe import probe
+
+    removed = units[example] == unit.unsqueeze(1)
+    (cut,) = probe(model, inputs, [target], example, removed, rows=rows, progress=within_batch())
     with torch.no_grad():
-        for chunk in torch.arange(batch * length, device=device).split(rows):
-            removed = torch.zeros(len(chunk), length, dtype=torch.bool, device=device)
-            removed[torch.arange(len(chunk), device=device), feature[chunk]] = True
-            cut = inputs.select(example[chunk]).without(removed)
-            without.append(target.select(example[chunk])(model(cut)))
         output = target(model(inputs))
-    return output.unsqueeze(1) - torch.cat(without).reshape(batch, length)
+    return (output[example] - cut) / removed.sum(dim=1)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from axioms.errors import AxiomsError, MissingPackage
-from axioms.plugin.options import overrides
+from axioms.errors import AssetMissing, AxiomsError, MissingPackage
+from axioms.plugin.options import assets_required, overrides
 from axioms.plugin.progress import Progress
+from axioms.report.tables import effect
 
 if TYPE_CHECKING:
     from axioms.run import Result, Runner
     from axioms.spec import Check
+    from axioms.statistics import PairedTest
 
 RECORD = pytest.StashKey[dict[str, Any]]()
 
@@ -38,6 +41,10 @@ def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> N
         result = runner.run(check)
     except MissingPackage as error:
         pytest.skip(str(error))
+    except AssetMissing as error:
+        if assets_required(request.config):
+            raise
+        pytest.skip(str(error))
     recorded = record(result, request.node.nodeid)
     request.node.stash[RECORD] = recorded
     for name, quantity in recorded["metrics"].items():
@@ -58,12 +65,20 @@ def failure_text(result: Result, nodeid: str) -> str:
         shown = show(quantity) if finding.quantity.finite else "not finite"
         rows.append(("expected", f"{finding.metric} {finding.bound}    {finding.stated.place}"))
         rows.append(("measured", f"{shown}, {setting}"))
+        if finding.test is not None:
+            rows.append(("paired", paired_text(finding.test)))
     if check.violation is not None:
         rows.append(("claimed", f"a violation    {check.place}"))
     if result.worst:
         rows.append(("worst", result.worst))
     rows.append(("rerun", f'pytest "{nodeid}"'))
     return "\n".join(f"{name:<9} {value}" for name, value in rows)
+
+
+def paired_text(test: PairedTest) -> str:
+    """The test of a comparison on one line."""
+    p, p_holm, d_z, wins = effect(asdict(test))
+    return f"p = {p}, Holm's p = {p_holm} of {test.hypotheses}, d_z = {d_z}, better in {wins} of the examples"
 
 
 @pytest.hookimpl(wrapper=True)

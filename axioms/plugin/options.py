@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from axioms.spec import TIERS
+from axioms.subjects.assets import OFFLINE, switched_on
 
+REQUIRE_ASSETS = "AXIOMS_REQUIRE_ASSETS"
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 
 
@@ -28,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--axioms-report",
         metavar="DIR",
         default="reports/latest",
-        help="where results.json and summary.md go (reports/latest)",
+        help="where results.json, summary.md and the paper's tables and figures go (reports/latest)",
     )
     group.addoption(
         "--axioms-import",
@@ -37,12 +39,35 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         help="import this module first, so that specs can name what it registers; may be given more than once",
     )
+    group.addoption(
+        "--axioms-offline",
+        action="store_true",
+        help="fetch nothing: checks whose model or data is not in the cache are skipped (AXIOMS_OFFLINE=1)",
+    )
+    group.addoption(
+        "--axioms-require-assets",
+        action="store_true",
+        help="fail, rather than skip, checks whose model or data cannot be had; for CI (AXIOMS_REQUIRE_ASSETS=1)",
+    )
     parser.addini("axioms_specs", "names of the folders whose YAML files are specs", type="args", default=["specs"])
 
 
 def is_worker(config: pytest.Config) -> bool:
     """Whether this process is one of xdist's workers: only the controller writes reports."""
     return hasattr(config, "workerinput")
+
+
+def assets_required(config: pytest.Config) -> bool:
+    """Whether a missing asset is a failure."""
+    return bool(config.getoption("--axioms-require-assets")) or switched_on(REQUIRE_ASSETS)
+
+
+def apply_offline(config: pytest.Config) -> None:
+    """`--axioms-offline` as the environment variable that it stands for, until the session ends."""
+    if config.getoption("--axioms-offline"):
+        patch = pytest.MonkeyPatch()
+        patch.setenv(OFFLINE, "1")
+        config.add_cleanup(patch.undo)
 
 
 def overrides(config: pytest.Config) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from axioms.bar import bar
 from axioms.plugin.options import is_worker
 
 QUIET_SECONDS = 2.0
@@ -41,7 +42,8 @@ class Progress:
         with self._uncaptured():
             if live:
                 self._terminal.write(
-                    f"{SAVE}{CLEAR}" + ("" if finished else f"  {what} {done}/{total}") + RESTORE, flush=True
+                    f"{SAVE}{CLEAR}" + ("" if finished else f"  {bar(done, total)}  {what} {done}/{total}") + RESTORE,
+                    flush=True,
                 )
             else:
                 self._terminal.write_line(f"  {what} {done}/{total}")

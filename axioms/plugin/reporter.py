@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from axioms.errors import display_path
+from axioms.report.files import write_paper
 from axioms.report.results import Results
-from axioms.report.tables import CLAIMED, FAILED, aligned, beside_paper, matrix, within
+from axioms.report.tables import CLAIMED, FAILED, aligned, beside_paper, comparisons, matrix, within
 
 SAVE_EVERY = 5.0
 STATUS = {0: "passed", 1: "failed", 2: "interrupted"}
@@ -21,6 +23,7 @@ class Reporter:
     def __init__(self, config: pytest.Config) -> None:
         self.results = Results(config.rootpath / config.getoption("--axioms-report"), config.rootpath)
         self._saved = time.monotonic()
+        self._paper: list[Path] = []
 
     @property
     def _anything(self) -> bool:
@@ -41,6 +44,7 @@ class Reporter:
         """Write the results, also after failures and interruptions."""
         if self._anything:
             self.results.save(STATUS.get(int(exitstatus), "failed"))
+            self._paper = write_paper(self.results.records, self.results.folder)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The matrix, the numbers beside the paper's, and where the report is."""
@@ -53,9 +57,13 @@ class Reporter:
         if any(CLAIMED in row for row in rows):
             lines.append("* violated, as its spec claims")
         for spec in dict.fromkeys(record["spec"] for record in records):
-            header, rows = beside_paper([record for record in records if record["spec"] == spec])
-            if rows:
-                lines += ["", spec, *(f"  {line}" for line in aligned(header, rows))]
+            mine = [record for record in records if record["spec"] == spec]
+            for header, rows in (beside_paper(mine), comparisons(mine)):
+                if rows:
+                    lines += ["", spec, *(f"  {line}" for line in aligned(header, rows))]
         lines += ["", f"report: {display_path(self.results.folder / 'summary.md')}"]
+        if self._paper:
+            names = ", ".join(dict.fromkeys(file.stem for file in self._paper))
+            lines.append(f"the paper's: {names} in {display_path(self.results.folder)}")
         for line in lines:
             terminalreporter.write_line(line, red=FAILED in line)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from axioms.plugin.options import is_worker, overrides
+from axioms.plugin.options import apply_offline, is_worker, overrides
 from axioms.plugin.reporter import Reporter
 from axioms.spec import TIERS
 
@@ -22,6 +22,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register markers, import the user's modules, and on the controller start the reporter."""
     for name, about in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {about}")
+    apply_offline(config)
     for module in config.getoption("--axioms-import"):
         _import(module, config.invocation_params.dir)
     if not is_worker(config):

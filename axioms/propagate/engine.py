@@ -98,11 +98,16 @@ class Propagation(TorchFunctionMode):
 
 
 def propagate(
-    model: Model, inputs: Inputs, target: Target, composite: Composite, *, mode: type[Propagation] = Propagation
+    model: Model,
+    inputs: Inputs,
+    target: Target,
+    composite: Composite,
+    *,
+    make: Callable[..., Propagation] = Propagation,
 ) -> Tensor:
     """Relevance of every feature: Gradient x Input on the graph that the composite's rules make."""
     features = inputs.features.detach().requires_grad_()
-    outputs = forward(model, inputs.with_features(features), composite, mode=mode)
+    outputs = forward(model, inputs.with_features(features), composite, make=make)
     if not outputs.requires_grad:  # every path was stopped
         return torch.zeros_like(inputs.features)
     output = target(outputs).sum()
@@ -115,7 +120,7 @@ def propagate(
         tapped.relevance = places[1].detach() * gradients[1]
     kept = ledger.ACTIVE.get()
     if kept is not None:
-        kept.output += float(output.detach())
+        kept.output += float(target.start(outputs).sum())
         kept.features += float(relevance.sum())
     return relevance
 
@@ -171,8 +176,10 @@ def constants_of(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
         return func(*without(args), **{name: without(value) for name, value in kwargs.items()})
 
 
-def forward(model: Model, inputs: Inputs, composite: Composite, *, mode: type[Propagation] = Propagation) -> Tensor:
-    """The outputs, with the composite's rules in their graph."""
+def forward(
+    model: Model, inputs: Inputs, composite: Composite, *, make: Callable[..., Propagation] = Propagation
+) -> Tensor:
+    """The outputs, with the composite's rules in their graph; `make` gives the mode that puts them there."""
     modes: list[Propagation] = []
 
     def replace(module: nn.Module, x: Tensor, value: Tensor) -> Tensor:
@@ -181,14 +188,14 @@ def forward(model: Model, inputs: Inputs, composite: Composite, *, mode: type[Pr
     tapped = tap.ACTIVE.get()
     listening = nullcontext() if tapped is None else tapped.listening(model.module)
     whole = find_blocks(model, inputs) if composite.has(BLOCK) else ()
-    with watching(model.module, replace) as where, listening, mode(composite, where) as active:
-        modes.append(active)
-        with as_operations(model.module, whole, where, active.apply):
+    with watching(model.module, replace) as where, listening, make(composite, where) as mode:
+        modes.append(mode)
+        with as_operations(model.module, whole, where, mode.apply):
             outputs = model(inputs)
     if model.module not in _SEEN:  # once per model: what functions it calls is a matter of its code
         foreign = foreign_functions(outputs)
         for name in foreign:
-            active.uncovered(name)
+            mode.uncovered(name)
         if not foreign:
             _SEEN.add(model.module)
     return outputs

@@ -105,7 +105,7 @@ class ExplicitPropagation(TorchFunctionMode):
 def propagate_explicit(
     model: Model, inputs: Inputs, target: Target, composite: Composite, *, epsilon: float = 1e-12
 ) -> Tensor:
-    """Relevance of every feature, handed back from the target output, whose relevance is its value.
+    """Relevance of every feature, handed back from the outputs; of a target that is one of them, that is its value.
 
     `epsilon` stabilizes the divisions of rules that have none of their own, or one of 0.
     """
@@ -120,8 +120,7 @@ def propagate_explicit(
         outputs = model(inputs.with_features(features.clone()))
     if not outputs.requires_grad:  # every path was stopped
         return torch.zeros_like(inputs.features)
-    explained = target(outputs)
-    (relevance,) = torch.autograd.grad(explained, features, explained.detach())
+    (relevance,) = torch.autograd.grad(outputs, features, target.start(outputs))
     return relevance
 
 

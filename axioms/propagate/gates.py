@@ -29,18 +29,20 @@ NOT_GRADUAL = ("delete",)
 """Removals with nothing between there and not there."""
 
 
-def gated(model: Model, inputs: Inputs, gates: Tensor, *, exact_blocks: bool = False) -> Tensor:
+def gated(model: Model, inputs: Inputs, gates: Tensor, *, exact_blocks: bool = False, draw: int = 0) -> Tensor:
     """The outputs with the features at their gates (batch x features), differentiable in the gates.
 
     With `exact_blocks` the derivative of each attention is its change when that key is removed from it altogether.
+    `draw` chooses among the replacements of a removal that draws several.
     """
-    if inputs.removal in NOT_GRADUAL:
-        raise InputError(f"removal {inputs.removal!r} has no gates: a feature cannot be removed by degrees that way.")
-    if inputs.removal != BY_MASK:
+    kind = inputs.removal.kind
+    if kind in NOT_GRADUAL:
+        raise InputError(f"removal by {kind} has no gates: a token cannot be taken out by degrees that way.")
+    if kind != BY_MASK:
         if exact_blocks:
             raise InputError("order 'exact_block' needs removal by the attention mask.")
         everything = torch.ones(inputs.features.shape[:2], dtype=torch.bool, device=inputs.features.device)
-        removed = inputs.without(everything).features
+        removed = inputs.without(everything, draw).features
         width = (1,) * (inputs.features.dim() - gates.dim())
         return model(inputs.with_features(removed + gates.reshape(*gates.shape, *width) * (inputs.features - removed)))
     # The features are variables only so that Q K' is known as a product of variables; no gradient is asked of them.

@@ -35,6 +35,8 @@ class Attention:
     """Of the module that called the softmax."""
     weights: Tensor
     """batch x heads x queries x keys"""
+    allowed: Tensor
+    """The same shape: whether the mask lets the query see the key."""
     values: Tensor | None = None
     """batch x heads x keys x head width, repeated where heads share them"""
     projection: Projection | None = None
@@ -106,7 +108,7 @@ class _Observing(TorchFunctionMode):
                 return DECOMPOSED[name](*args, **kwargs)
         value = func(*args, **kwargs)
         if name in ("softmax", "_safe_softmax"):
-            self._softmax(value)
+            self._softmax(argument(args, kwargs, 0, "input"), value)
         elif name in ("matmul", "__matmul__", "bmm"):
             self._product(args[0], args[1] if len(args) > 1 else next(iter(kwargs.values())))
         elif name in ("linear", "addmm"):
@@ -121,11 +123,13 @@ class _Observing(TorchFunctionMode):
     def _frame(self) -> _Frame:
         return self.notes.frames[-1]
 
-    def _softmax(self, value: Tensor) -> None:
+    def _softmax(self, logits: Tensor, value: Tensor) -> None:
         """Attention weights are square; a router's softmax and a classifier's are not."""
         if value.dim() in (3, 4) and value.shape[-1] == value.shape[-2] and value.shape[0] % self.batch == 0:
             weights = value.reshape(self.batch, -1, *value.shape[-2:])  # heads may be folded into the batch
-            self.notes.calls.append(Attention(self._frame.path, weights))
+            # Masks add the lowest number of the dtype, or minus infinity.
+            allowed = (logits > torch.finfo(logits.dtype).min / 2).reshape(weights.shape)
+            self.notes.calls.append(Attention(self._frame.path, weights, allowed))
 
     def _product(self, left: Tensor, right: Tensor) -> None:
         """The first product after the softmax whose left factor can be its result: A V."""

@@ -42,12 +42,13 @@ class _ScaleGradient(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, value: Tensor, factor: Tensor | float) -> Tensor:
         ctx.factor = factor
+        ctx.set_materialize_grads(False)  # where nothing arrives, as behind a bypassed softmax, nothing is computed
         ctx.mark_dirty(value)
         return value
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        return gradients[0] * ctx.factor, None
+        return None if gradients[0] is None else gradients[0] * ctx.factor, None
 
 
 class _GradientOf(torch.autograd.Function):

@@ -44,9 +44,11 @@ def record(result: Result, nodeid: str) -> dict[str, Any]:
         "values": {
             name: plain(values)
             for name, values in measurement.values.items()
-            if measurement.kinds[name] == "per_example"
+            if measurement.kinds[name] in ("per_example", "curve")
         },
+        "paired": {name: _paired(result, name) for name in result.tests},
         "reported": dict(check.reported),
+        "table": None if check.table is None else check.table.model_dump(),
         "worst": result.worst,
         "run": result.run.model_dump(),
         "seconds": round(result.seconds, 3),
@@ -63,15 +65,30 @@ def _bound(finding: Finding) -> dict[str, Any]:
     }
 
 
+def _paired(result: Result, name: str) -> dict[str, Any]:
+    test, difference = result.tests[name], _quantity(result.measurement.quantity(name))
+    d_z = None if test.d_z is None else plain(test.d_z)
+    return {
+        "difference": difference["value"],
+        "interval": difference["interval"],
+        "n": difference["n"],
+        "p": test.p,
+        "p_holm": test.p_holm,
+        "hypotheses": test.hypotheses,
+        "d_z": d_z,
+        "wins": test.wins,
+    }
+
+
 def _quantity(quantity: Quantity) -> dict[str, Any]:
     interval = None if quantity.interval is None else list(quantity.interval)
     return {"value": plain(quantity.value), "n": quantity.n, "interval": interval}
 
 
 def plain(value: Any) -> Any:
-    """Numbers and lists of them as JSON values; what is not finite becomes null."""
+    """Numbers and lists of them as JSON values; what is not finite, or masked, becomes null."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, list):
         return [plain(item) for item in value]
-    return value if math.isfinite(value) else None
+    return value if value is not None and math.isfinite(value) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from axioms.report.tables import cell, label, markdown, matrix, numbers
+from axioms.report.tables import cell, comparisons, label, markdown, matrix, numbers
 
 
 def summary_markdown(document: dict[str, Any]) -> str:
@@ -39,8 +39,13 @@ def _section(spec: str, records: list[dict[str, Any]]) -> list[str]:
         decided = "; ".join(f"{bound['metric']} {bound['bound']}" for bound in record["bounds"]) or record["reason"]
         rows.append([str(record["line"]), record["axiom"], label(record), cell(record), decided])
     lines += [*markdown(["line", "axiom", "method", "verdict", "decided by"], rows), ""]
-    for axiom in dict.fromkeys(record["axiom"] for record in records if record["metrics"]):
-        mine = [record for record in records if record["axiom"] == axiom]
+    header, compared = comparisons(records)
+    if compared:
+        count = max(each["hypotheses"] for record in records for each in record["paired"].values())
+        lines += [f"### Comparisons (Holm's correction over {count})", "", *markdown(header, compared), ""]
+    single = [record for record in records if record["metrics"] and not record["paired"]]
+    for axiom in dict.fromkeys(record["axiom"] for record in single):
+        mine = [record for record in single if record["axiom"] == axiom]
         n = max(quantity["n"] for record in mine for quantity in record["metrics"].values())
         lines += [f"### {axiom} (n = {n}, {setting})", "", *markdown(*numbers(mine)), ""]
     return lines

@@ -22,7 +22,8 @@ def cell(record: Record) -> str:
     sides = [
         quantity for name, quantity in record["metrics"].items() if name in (first, f"left.{first}", f"right.{first}")
     ]
-    return " / ".join(dict.fromkeys(brief(quantity["value"]) for quantity in sides))
+    values = [quantity["value"] for quantity in sides]
+    return " / ".join(dict.fromkeys(short_list(each) if isinstance(each, list) else brief(each) for each in values))
 
 
 def matrix(records: Sequence[Record]) -> tuple[Row, list[Row]]:
@@ -48,7 +49,7 @@ def beside_paper(records: Sequence[Record]) -> tuple[Row, list[Row]]:
             f"{record['axiom']}.{name}",
             show(record["metrics"][name]),
             str(record["metrics"][name]["n"]),
-            f"{paper:.4f}",
+            printed(paper),
         ]
         for record in records
         for name, paper in record["reported"].items()
@@ -65,9 +66,31 @@ def numbers(records: Sequence[Record]) -> tuple[Row, list[Row]]:
         for name in names:
             text = show(record["metrics"][name]) if name in record["metrics"] else "-"
             paper = record["reported"].get(name)
-            row.append(text if paper is None else f"{text}; paper {paper:.4f}")
+            row.append(text if paper is None else f"{text}; paper {printed(paper)}")
         rows.append(row)
     return ["", *names], rows
+
+
+def comparisons(records: Sequence[Record]) -> tuple[Row, list[Row]]:
+    """Header and rows of every comparison: the difference, its interval, the paired test and the effect sizes."""
+    rows = [
+        [
+            label(record),
+            f"{record['axiom']}.{name}",
+            show({**each, "value": each["difference"]}),
+            *effect(each),
+            cell(record),
+        ]
+        for record in records
+        for name, each in record["paired"].items()
+    ]
+    return ["comparison", "metric", "difference (interval)", "p", "Holm p", "d_z", "wins", "verdict"], rows
+
+
+def effect(paired: dict[str, Any]) -> Row:
+    """p, Holm's p, d_z and the share of wins of a comparison."""
+    d_z = "-" if paired["d_z"] is None else f"{paired['d_z']:.2f}"
+    return [f"{paired['p']:.2g}", f"{paired['p_holm']:.2g}", d_z, f"{paired['wins']:.0%}"]
 
 
 def label(record: Record) -> str:
@@ -85,6 +108,11 @@ def show(quantity: dict[str, Any]) -> str:
         return short_list(value)
     text = short(value)
     return text if interval is None else f"{text} [{short(interval[0])}, {short(interval[1])}]"
+
+
+def printed(paper: float | list[float]) -> str:
+    """What a paper printed: a number, or one for each layer."""
+    return short_list(paper) if isinstance(paper, list) else f"{paper:.4f}"
 
 
 def brief(number: float) -> str:

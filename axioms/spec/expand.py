@@ -6,11 +6,24 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from axioms.registry import AXIOMS, Axiom
 from axioms.source import Document, Path_, Place
 from axioms.spec.bounds import Bound
-from axioms.spec.schema import SIDES, AxiomRef, MethodRef, Run, Spec, Subject, Tier, split_metric
+from axioms.spec.schema import (
+    SIDES,
+    AxiomRef,
+    MethodRef,
+    Reported,
+    Run,
+    Spec,
+    Subject,
+    TableRef,
+    Tier,
+    options_in_checks,
+    split_metric,
+)
 from axioms.spec.validate import load_spec
 
 COMPARE = "compare"
@@ -31,6 +44,8 @@ class Comparison:
     """`better - than` on one metric, example by example."""
 
     axiom: str
+    options: Mapping[str, Any]
+    """The axiom's, as the checks of the spec have them."""
     better: MethodRef
     than: MethodRef
     confidence: float
@@ -60,8 +75,12 @@ class Check:
     violation: tuple[PlacedBound, ...] | None = None
     """Bounds of the claimed violation; None where no violation is claimed."""
     record: tuple[str, ...] = ()
-    reported: Mapping[str, float] = field(default_factory=dict)
+    reported: Mapping[str, Reported] = field(default_factory=dict)
+    table: TableRef | None = None
+    """Which table of the paper it feeds."""
     comparison: Comparison | None = None
+    family: tuple[Check, ...] = ()
+    """Every comparison of the spec, this one too: Holm's correction is over all of them, whichever are run."""
     equivalence: tuple[PlacedBound, ...] = ()
     """How far apart the outputs of a pair may be; beyond that no other check of it means anything."""
 
@@ -90,7 +109,9 @@ def expand_file(file: Path) -> Expanded:
         forward = stated or [_implied_forward(spec, document)]
         checks = [replace(check, equivalence=forward[0].expect) for check in checks]
         checks = checks if stated else [*forward, *checks]
-    return Expanded(file, spec, _numbered(checks))
+    numbered = _numbered(checks)
+    family = tuple(check for check in numbered if check.comparison is not None)
+    return Expanded(file, spec, [replace(each, family=family) if each.comparison else each for each in numbered])
 
 
 def _base(spec: Spec, document: Document, path: Path_, name: str) -> Check:
@@ -105,6 +126,7 @@ def _base(spec: Spec, document: Document, path: Path_, name: str) -> Check:
         tier=spec.tier,
         subject=spec.subject,
         run=spec.run,
+        table=spec.table,
     )
 
 
@@ -134,7 +156,8 @@ def _checks(spec: Spec, document: Document) -> Iterator[Check]:
         judged = not check.record or bool(check.expect or check.violated_by)
         expect = placed(check.expect or defaults, (*path, "expect")) if judged else ()
         record = tuple(full for metric in check.record for full in on_sides(axiom, metric, sides))
-        base = replace(_base(spec, document, path, "pair"), axiom=check.axiom, expect=expect, record=record)
+        reference = _swept(spec, check.axiom)
+        base = replace(_base(spec, document, path, "pair"), axiom=reference, expect=expect, record=record)
         if axiom.methodless:
             yield base
             continue
@@ -148,6 +171,13 @@ def _checks(spec: Spec, document: Document) -> Iterator[Check]:
             yield one
 
 
+def _swept(spec: Spec, reference: AxiomRef) -> AxiomRef:
+    """The axiom with the spec's sweep among its options, if it looks at a sweep and states none of its own."""
+    if spec.sweep is None or not AXIOMS.get(reference.name).takes("sweep"):
+        return reference
+    return reference.model_copy(update={"options": {"sweep": list(spec.sweep.layers), **reference.options}})
+
+
 def _compares(spec: Spec, document: Document) -> Iterator[Check]:
     methods = {method.label: method for method in spec.methods}
     sides = SIDES if spec.subject.pair is not None else ()
@@ -156,7 +186,9 @@ def _compares(spec: Spec, document: Document) -> Iterator[Check]:
         axiom_name, _, metric = compare.metric.partition(".")
         names = on_sides(AXIOMS.get(axiom_name), metric, sides)
         place = document.place((*path, "by"))
-        comparison = Comparison(axiom_name, methods[compare.better], methods[compare.than], compare.confidence)
+        options = compare.options if compare.options is not None else options_in_checks(spec, axiom_name)[0]
+        better, than = methods[compare.better], methods[compare.than]
+        comparison = Comparison(axiom_name, options, better, than, compare.confidence)
         base = _base(spec, document, path, f"{compare.better}-over-{compare.than}")
         bounds = tuple(PlacedBound(f"{name.removesuffix('.mean')}.mean", compare.by, place) for name in names)
         yield replace(base, method=comparison.better, comparison=comparison, expect=bounds)
@@ -171,9 +203,9 @@ def on_sides(axiom: Axiom, name: str, sides: tuple[str, ...]) -> list[str]:
     return [f"{each}.{tail}" for each in ((side,) if side else sides)]
 
 
-def _reported(spec: Spec, label: str, axiom: Axiom, sides: tuple[str, ...]) -> dict[str, float]:
+def _reported(spec: Spec, label: str, axiom: Axiom, sides: tuple[str, ...]) -> dict[str, Reported]:
     """The paper's numbers for this method and axiom, by full metric name (the mean where none is named)."""
-    numbers: dict[str, float] = {}
+    numbers: dict[str, Reported] = {}
     for name, value in spec.reported.get(label, {}).items():
         axiom_name, _, metric = name.partition(".")
         if axiom_name != axiom.name:

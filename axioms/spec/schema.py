@@ -19,15 +19,25 @@ from pydantic_core import PydanticCustomError
 import axioms.checks
 import axioms.methods
 import axioms.subjects  # noqa: F401  (the three imports fill the registries)
-from axioms.errors import UnknownName, did_you_mean
+from axioms.checks.sweeps import KINDS as SWEEPS
+from axioms.checks.sweeps import SweepKind
+from axioms.errors import InputError, UnknownName, did_you_mean
 from axioms.registry import AXIOMS, DATA, METHODS, SUBJECTS, Axiom, Registered, Registry
+from axioms.report.layouts import LAYOUTS
 from axioms.spec.bounds import Bound
 from axioms.subjects.fixtures import find_descriptor
+from axioms.subjects.hub import named_directly
+from axioms.subjects.removals import KINDS, Removal
+from axioms.subjects.targets import Wanted
 
 Tier = Literal["smoke", "full", "paper"]
 TIERS: tuple[Tier, ...] = ("smoke", "full", "paper")
 AGGREGATES = ("mean", "max", "min", "median")
 SIDES = ("left", "right")
+LISTS = ("vector", "curve")
+"""Kinds of metrics that are lists."""
+Reported = float | list[float]
+"""A number that a paper printed, or one for each layer."""
 
 
 class Strict(BaseModel):
@@ -62,6 +72,11 @@ def named_schema(registry: Registry[Any], what: str) -> WithJsonSchema:
     name = {"anyOf": [{"enum": list(registry)}, {"type": "string"}]}
     mapping = {"type": "object", "minProperties": 1, "maxProperties": 1}
     return WithJsonSchema({"description": what, "anyOf": [name, mapping]})
+
+
+def removal_schema() -> WithJsonSchema:
+    """JSON Schema of a removal: its kind, or a mapping with it."""
+    return WithJsonSchema({"anyOf": [{"enum": list(KINDS)}, Removal.model_json_schema()]})
 
 
 def split_named(raw: Any, what: str) -> tuple[str, Any]:
@@ -157,10 +172,22 @@ def _subject_or_data(raw: Any, info: ValidationInfo, registry: Registry[Register
         check_options(entry, descriptor.build_options(options))
     elif name in registry:
         check_options(registry.get(name), options)
+    elif kind == "model" and "/" in name:
+        _check_hub_model(name, options)
     else:
         hint = did_you_mean(name, registry)
         raise fail(f"there is no {kind} {name!r}: not registered, and no fixtures/{name}.yaml beside the spec.{hint}")
     return {"name": name, "options": options}
+
+
+def _check_hub_model(name: str, options: dict[str, Any]) -> None:
+    """`owner/model` and `./folder` need not be registered; whether they exist is asked when a check runs."""
+    try:
+        named = named_directly(name, options)
+    except InputError as error:
+        raise fail(str(error)) from None
+    assert named is not None
+    check_options(SUBJECTS.get(named[0]), named[1])
 
 
 class Pair(Strict):
@@ -176,10 +203,12 @@ class Subject(Strict):
     model: Annotated[SubjectRef, named_schema(SUBJECTS, "a model")] | None = None
     pair: Pair | None = None
     data: Annotated[DataRef, named_schema(DATA, "the inputs")]
-    target: Literal["predicted", "label"] | int = Field(
-        "predicted", description="Which output is explained: the predicted class, the data's label, or a class number."
+    target: Wanted = Field(
+        "predicted",
+        description="What is explained: the logit of the predicted class, of the data's label or of a class number; "
+        "{probability: any of these}; {logit_difference: [number, number]} or {logit_difference: predicted}.",
     )
-    remove: Literal["zero", "attention_mask"] | None = Field(
+    remove: Annotated[Removal, removal_schema()] | None = Field(
         None, description="What removing a feature means; by default the attention mask where there is one, else zero."
     )
 
@@ -235,7 +264,20 @@ class CompareSpec(Strict):
     better: str
     than: str
     by: Bound = Field(default_factory=lambda: Bound(gt=0.0))
-    confidence: float = Field(0.95, gt=0.5, lt=1)
+    confidence: float = Field(
+        0.95, gt=0.5, lt=1, description="Of the interval; one minus it is the level of the paired test."
+    )
+    options: dict[str, Any] | None = Field(
+        None, description="Of the axiom; by default those that the checks of this spec give it."
+    )
+
+    @model_validator(mode="after")
+    def _options(self) -> CompareSpec:
+        if self.options is not None:
+            check_options(AXIOMS.get(self.metric.partition(".")[0]), self.options)
+        if self.by.equals is not None:
+            raise fail("`equals` is for lists; a mean difference is a number")
+        return self
 
     @field_validator("metric")
     @classmethod
@@ -250,6 +292,29 @@ class CompareSpec(Strict):
         return metric
 
 
+class SweepSpec(Strict):
+    """Settings in which some layers are treated otherwise; for the axioms that look at all of them (`bypass_gain`)."""
+
+    bypass: Literal["softmax"] = Field("softmax", description="What is bypassed in these layers, as CP-LRP does.")
+    layers: list[SweepKind] = Field(
+        list(SWEEPS), min_length=1, description="Layer k alone, the first k, or from k to the last; for every k."
+    )
+
+
+class TableRef(Strict):
+    """Which table of the paper this spec feeds, and which part of it."""
+
+    name: str = Field(description="For example `table-2`.", json_schema_extra={"enum": list(LAYOUTS)})
+    block: str = Field("", description="The heading of its rows or its panel, for example `SST`.")
+
+    @field_validator("name")
+    @classmethod
+    def _name(cls, name: str) -> str:
+        if name not in LAYOUTS:
+            raise fail(f"there is no table {name!r}.{did_you_mean(name, LAYOUTS)}")
+        return name
+
+
 class Spec(Strict):
     """One claim, what it is about, and the checks that decide it."""
 
@@ -260,16 +325,18 @@ class Spec(Strict):
     subject: Subject
     run: Run = Run()
     methods: list[Annotated[MethodRef, named_schema(METHODS, "a method")]] = Field(min_length=1)
+    sweep: SweepSpec | None = None
     checks: list[CheckSpec] = Field(min_length=1)
     compare: list[CompareSpec] = []
-    reported: dict[str, dict[str, float]] = Field(
+    reported: dict[str, dict[str, Reported]] = Field(
         {}, description="What the paper printed, by method and metric; shown beside ours, never judged."
     )
+    table: TableRef | None = Field(None, description="The table of the paper that the numbers go into.")
 
     @field_validator("reported")
     @classmethod
-    def _reported(cls, reported: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
-        problems = [qualified_problem(metric) for metrics in reported.values() for metric in metrics]
+    def _reported(cls, reported: dict[str, dict[str, Reported]]) -> dict[str, dict[str, Reported]]:
+        problems = [reported_problem(*item) for metrics in reported.values() for item in metrics.items()]
         said = list(dict.fromkeys(each for each in problems if each))
         if said:
             raise fail(" ".join(said))
@@ -302,13 +369,35 @@ def metric_problem(axiom: Axiom, name: str, *, aggregated: bool) -> str | None:
 def bound_problem(axiom: Axiom, name: str, bound: Bound) -> str | None:
     """`equals` is for lists, and lists are for `equals`."""
     metric = axiom.metrics.get(split_metric(axiom, name)[1])
-    if metric is None or (metric.kind == "vector") == (bound.equals is not None):
+    if metric is None or (metric.kind in LISTS) == (bound.equals is not None):
         return None
     return (
         f"{name!r} is a list; use `equals`."
         if bound.equals is None
         else f"{name!r} is a number; `equals` is for lists."
     )
+
+
+def reported_problem(name: str, value: Reported) -> str | None:
+    """What is wrong with a reported number: its name, or a list where the metric is a number."""
+    problem = qualified_problem(name)
+    if problem is not None:
+        return problem
+    axiom = AXIOMS.get(name.partition(".")[0])
+    kind = axiom.metrics[split_metric(axiom, name.partition(".")[2])[1]].kind
+    one = kind in ("per_example", "scalar")
+    if one != isinstance(value, list):
+        return None
+    return f"{name!r} is {'one number' if one else 'a list'}; write what the paper printed as one."
+
+
+def options_in_checks(spec: Spec, axiom: str) -> list[dict[str, Any]]:
+    """The different options that the checks of a spec give to an axiom; no options where no check has it."""
+    found: list[dict[str, Any]] = []
+    for check in spec.checks:
+        if check.axiom.name == axiom and check.axiom.options not in found:
+            found.append(check.axiom.options)
+    return found or [{}]
 
 
 def qualified_problem(name: str) -> str | None:

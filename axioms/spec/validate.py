@@ -9,11 +9,12 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from axioms.checks.sweeps import KINDS, kind_of
 from axioms.errors import Problem, SpecError, did_you_mean
-from axioms.registry import AXIOMS
+from axioms.registry import AXIOMS, METHODS
 from axioms.source import Document, Path_
 from axioms.spec.load import load
-from axioms.spec.schema import Spec, split_metric
+from axioms.spec.schema import Spec, options_in_checks, split_metric
 
 
 def load_spec(file: Path) -> tuple[Spec, Document]:
@@ -26,7 +27,8 @@ def load_spec(file: Path) -> tuple[Spec, Document]:
     except ValidationError as error:
         problems += _schema_problems(document, error)
     else:
-        problems += _side_problems(spec, document)
+        problems += [*_side_problems(spec, document), *_sweep_problems(spec, document)]
+        problems += _option_problems(spec, document)
     problems += _reference_problems(document)
     if problems or spec is None:
         raise SpecError(sorted(problems, key=lambda each: (str(each.file), each.line)))
@@ -92,6 +94,40 @@ def _side_problems(spec: Spec, document: Document) -> Iterator[Problem]:
         for metric in (*check.expect, *check.record):
             if split_metric(axiom, metric)[0] is not None:
                 yield document.problem(("checks", index), f"{metric!r} names a side, and the subject has no `pair`.")
+
+
+def _sweep_problems(spec: Spec, document: Document) -> Iterator[Problem]:
+    """A sweep that nothing looks at, methods that cannot be swept, and metrics of settings that are not."""
+    looking = [index for index, check in enumerate(spec.checks) if AXIOMS.get(check.axiom.name).takes("sweep")]
+    if spec.sweep is not None and not looking:
+        yield document.problem(("sweep",), "no check looks at it; add one with the axiom 'bypass_gain'.")
+    for index in looking:
+        check = spec.checks[index]
+        for method in spec.methods:
+            if check.methods is not None and method.label not in check.methods:
+                continue
+            if not METHODS.get(method.name).takes("bypass"):
+                what = f"{method.label!r} has no softmax to bypass; name the methods that do: `methods: [attnlrp]`."
+                yield document.problem(("checks", index), what)
+            elif {"bypass", "engine"} & set(method.options):
+                what = f"a sweep sets `bypass` itself, in the fast engine; take both out of {method.label!r}."
+                yield document.problem(("checks", index), what)
+        kinds = check.axiom.options.get("sweep") or (spec.sweep.layers if spec.sweep is not None else KINDS)
+        for metric in (*check.expect, *check.record):
+            needed = kind_of(split_metric(AXIOMS.get(check.axiom.name), metric)[1])
+            if needed is not None and needed not in kinds:
+                yield document.problem(("checks", index), f"{metric!r} needs {needed!r} among the sweep's `layers`.")
+
+
+def _option_problems(spec: Spec, document: Document) -> Iterator[Problem]:
+    """Comparisons that could be meant under different options of their axiom."""
+    for index, compare in enumerate(spec.compare):
+        axiom = compare.metric.partition(".")[0]
+        found = options_in_checks(spec, axiom)
+        if compare.options is None and len(found) > 1:
+            choices = " or ".join(map(str, found))
+            what = f"the checks have {axiom!r} with different options; say which are meant: `options: {choices}`."
+            yield document.problem(("compare", index), what)
 
 
 def _reference_problems(document: Document) -> Iterator[Problem]:

@@ -1,11 +1,15 @@
 """Models, pairs, data and targets. Importing this fills the registries and does not import torch."""
 
 from axioms.subjects import data as _data
+from axioms.subjects import gguf as _gguf
+from axioms.subjects import hub as _hub
 from axioms.subjects import small as _small
+from axioms.subjects import texts as _texts
 from axioms.subjects import tiny as _tiny
 from axioms.subjects.data import Data
 from axioms.subjects.inputs import Inputs, read_inputs
+from axioms.subjects.language import LanguageModel
 from axioms.subjects.targets import Target, choose
 
-__all__ = ["Data", "Inputs", "Target", "choose", "read_inputs"]
-del _data, _small, _tiny
+__all__ = ["Data", "Inputs", "LanguageModel", "Target", "choose", "read_inputs"]
+del _data, _gguf, _hub, _small, _texts, _tiny

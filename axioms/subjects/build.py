@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,12 +12,16 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from axioms.errors import InputError
-from axioms.registry import DATA, SUBJECTS
+from axioms.errors import InputError, SubjectWarning
+from axioms.registry import DATA, SUBJECTS, Registered
+from axioms.subjects.assets import Report, locate
 from axioms.subjects.data import Data
-from axioms.subjects.fixtures import find_descriptor
+from axioms.subjects.fixtures import Descriptor, find_descriptor
+from axioms.subjects.hub import named_directly
 from axioms.subjects.inputs import Inputs, read_inputs
+from axioms.subjects.language import LanguageModel, Tokens, tokenize
 from axioms.subjects.model import Model
+from axioms.subjects.paths import resolved
 from axioms.subjects.targets import Target, choose
 
 if TYPE_CHECKING:
@@ -42,6 +47,8 @@ class Side:
     model: Model
     inputs: Inputs
     batch_size: int
+    memory: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What several axioms need and one computes, by what it depends on."""
 
     @cached_property
     def outputs(self) -> Tensor:
@@ -63,6 +70,8 @@ class BuiltSubject:
     sides: Mapping[str, Side]
     target: Target
     data: Data
+    tokens: tuple[tuple[str, ...], ...] = ()
+    """The tokens of each text, special ones included, without padding; nothing where the data are no texts."""
 
 
 def placement(run: Run) -> Placement:
@@ -79,24 +88,49 @@ def placement(run: Run) -> Placement:
     return Placement(device, getattr(torch, run.dtype))
 
 
-def build_subject(subject: Subject, run: Run, spec_file: Path) -> BuiltSubject:
-    """Build the model or the pair, load the data, choose the target."""
+def build_subject(subject: Subject, run: Run, spec_file: Path, report: Report | None = None) -> BuiltSubject:
+    """Build the model or the pair, load the data, choose the target; `report` is told of what has to be fetched."""
     place = placement(run)
-    loaded = _load_data(subject.data.name, subject.data.options, spec_file)
-    given = moved(loaded.inputs, place)
+    loaded = _load_data(subject.data.name, subject.data.options, spec_file, report)
     if subject.pair is not None:
         references = {"left": subject.pair.left, "right": subject.pair.right}
     elif subject.model is not None:
         references = {ONLY: subject.model}
     else:  # the schema has ruled this out
         raise AssertionError("a subject is a model or a pair")
-    sides = {}
+    sides, splittings = {}, []
     for name, reference in references.items():
-        module = load_module(reference.name, reference.options, spec_file, run.seed).to(place.device, place.dtype)
-        sides[name] = Side(name, Model(module), read_inputs(module, given, subject.remove), run.batch_size)
+        model = load_model(reference.name, reference.options, spec_file, run.seed, report)
+        given: Tensor | Mapping[str, Tensor] = loaded.inputs
+        if loaded.texts:
+            split = tokenize(model, loaded.texts, loaded.max_length)
+            given = split.inputs
+            splittings.append(split)
+        module = model.module.to(place.device, place.dtype)
+        inputs = read_inputs(module, moved(given, place), subject.remove, run.seed)
+        sides[name] = Side(name, Model(module), model.read_at(inputs), run.batch_size)
     # One target for both sides: two models that differ by rounding must not be asked about different classes.
     target = choose(subject.target, next(iter(sides.values())).outputs, loaded.labels)
-    return BuiltSubject(sides, target, loaded)
+    return BuiltSubject(sides, target, loaded, _tokens(splittings, loaded))
+
+
+def _tokens(splittings: Sequence[Tokens], loaded: Data) -> tuple[tuple[str, ...], ...]:
+    """The tokens of the texts, which must be the same for both models of a pair: features are compared one by one."""
+    if not splittings:
+        return ()
+    first = splittings[0]
+    if any(other.strings != first.strings for other in splittings):
+        raise InputError(
+            "the two models of the pair split the texts into different tokens, so nothing can be compared."
+        )
+    if first.cut and loaded.max_length is None:
+        warnings.warn(
+            f"{first.cut} of {len(loaded.texts)} texts are longer than the model's limit and were cut there; "
+            "`max_length` says where to cut, `max_words` leaves long ones out.",
+            SubjectWarning,
+            stacklevel=2,
+        )
+    return first.strings
 
 
 def moved(inputs: Tensor | Mapping[str, Tensor], place: Placement) -> Tensor | dict[str, Tensor]:
@@ -110,23 +144,44 @@ def moved(inputs: Tensor | Mapping[str, Tensor], place: Placement) -> Tensor | d
 
 
 def load_module(name: str, options: Mapping[str, Any], spec_file: Path, seed: int = 0) -> torch.nn.Module:
-    """A model by name: a fixture near the spec, else a registered subject."""
+    """The module of a model by name."""
+    return load_model(name, options, spec_file, seed).module
+
+
+def load_model(
+    name: str, options: Mapping[str, Any], spec_file: Path, seed: int = 0, report: Report | None = None
+) -> LanguageModel:
+    """A model by name: a fixture near the spec, else a registered subject, else one of the hub or in a folder."""
     descriptor = find_descriptor(name, spec_file)
+    if descriptor is None and name not in SUBJECTS:
+        name, options = named_directly(name, options) or (name, options)
     build = SUBJECTS.get(descriptor.build if descriptor else name)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        module: torch.nn.Module = build.function(**(descriptor.build_options(dict(options)) if descriptor else options))
+        built = build.function(**_final_options(build, descriptor, options, spec_file, report))
+    model = built if isinstance(built, LanguageModel) else LanguageModel(built)
     if descriptor is not None and descriptor.weights_file is not None:
         from safetensors.torch import load_file
 
-        module.load_state_dict(load_file(descriptor.weights_file))
-    return module
+        model.module.load_state_dict(load_file(descriptor.weights_file))
+    return model
 
 
-def _load_data(name: str, options: Mapping[str, Any], spec_file: Path) -> Data:
+def _final_options(
+    entry: Registered, descriptor: Descriptor | None, options: Mapping[str, Any], spec_file: Path, report: Report | None
+) -> dict[str, Any]:
+    """What the builder is called with: paths absolute, and the asset fetched if it has to be."""
+    given = resolved(entry, options, spec_file)
+    if descriptor is None:
+        return given
+    folder = None if descriptor.asset is None else locate(descriptor.asset, descriptor.file, report)
+    return descriptor.build_options(given, folder)
+
+
+def _load_data(name: str, options: Mapping[str, Any], spec_file: Path, report: Report | None) -> Data:
     descriptor = find_descriptor(name, spec_file)
     source = DATA.get(descriptor.build if descriptor else name)
-    loaded = source.function(**(descriptor.build_options(dict(options)) if descriptor else options))
+    loaded = source.function(**_final_options(source, descriptor, options, spec_file, report))
     if not isinstance(loaded, Data):
         raise InputError(f"data source {source.name!r} must return axioms.subjects.Data, not {type(loaded).__name__}.")
     return loaded

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from axioms.errors import InputError
@@ -12,17 +13,25 @@ from axioms.registry import data
 if TYPE_CHECKING:
     from torch import Tensor
 
+NAME_LENGTH = 100
+
 
 @dataclass(frozen=True)
 class Data:
-    """Examples as features (n x features) or as a mapping for the forward pass, their labels, and their names."""
+    """Examples as features (n x features), as a mapping for the forward pass, or as texts; their labels and names."""
 
-    inputs: Tensor | Mapping[str, Tensor]
+    inputs: Tensor | Mapping[str, Tensor] = field(default_factory=dict)
     labels: Tensor | None = None
     names: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    """Texts that the model's own tokenizer turns into inputs."""
+    max_length: int | None = None
+    """Tokens at which texts are cut; the model's own limit by default."""
 
     def name(self, index: int) -> str:
         """How a report names the example."""
+        if self.texts:
+            return f'"{textwrap.shorten(self.texts[index], NAME_LENGTH, placeholder=" ...")}"'
         return self.names[index] if self.names else ""
 
 
@@ -35,6 +44,18 @@ def points(*, values: list[list[float]]) -> Data:
     if len(lengths) != 1:
         raise InputError(f"points must all have the same length; found lengths {sorted(lengths)}.")
     return Data(torch.tensor(values, dtype=torch.float64), names=tuple(str(row) for row in values))
+
+
+@data("masked-tokens")
+def masked_tokens(*, values: list[list[list[float]]]) -> Data:
+    """Token vectors written in the spec itself, with an attention mask, so that removing one is masking it."""
+    import torch
+
+    if len({(len(row), len(token)) for row in values for token in row}) != 1:
+        raise InputError("masked-tokens must all have the same number of tokens, and tokens the same width.")
+    tokens = torch.tensor(values, dtype=torch.float64)
+    mask = torch.ones(tokens.shape[:2], dtype=torch.int64)
+    return Data({"features": tokens, "attention_mask": mask}, names=tuple(str(row) for row in values))
 
 
 @data("tokens")

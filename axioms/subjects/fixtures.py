@@ -9,9 +9,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from axioms.errors import Problem, SpecError, did_you_mean
-from axioms.registry import DATA, SUBJECTS
+from axioms.errors import InputError, Problem, SpecError, did_you_mean
+from axioms.registry import DATA, SUBJECTS, Registered
 from axioms.source import Document, read
+from axioms.subjects.assets import find_asset
+from axioms.subjects.paths import resolved
 
 FOLDER = "fixtures"
 
@@ -26,6 +28,7 @@ class Descriptor(BaseModel):
     options: dict[str, Any] = {}
     weights: str | None = Field(None, description="A safetensors file, relative to the descriptor.")
     files: dict[str, str] = Field({}, description="Data files by name, relative to the descriptor.")
+    asset: str | None = Field(None, description="An asset of fixtures/assets.yaml; the builder gets its folder.")
     source: str = Field(min_length=1)
     licence: str = Field(min_length=1)
     made_by: str | None = None
@@ -37,12 +40,21 @@ class Descriptor(BaseModel):
         """Absolute path of the weights."""
         return None if self.weights is None else self.file.parent / self.weights
 
-    def build_options(self, overrides: dict[str, Any]) -> dict[str, Any]:
-        """The options for the builder: the descriptor's, the spec's on top, and the files' absolute paths."""
+    def build_options(self, overrides: dict[str, Any], asset_folder: Path | None = None) -> dict[str, Any]:
+        """The options for the builder: the descriptor's, the spec's on top, and the files' absolute paths.
+
+        The asset is its name until its folder is given, which may mean to fetch it: not while specs are validated.
+        """
         files = (
             {"files": {name: str(self.file.parent / path) for name, path in self.files.items()}} if self.files else {}
         )
-        return {**self.options, **overrides, **files}
+        asset = {"asset": str(asset_folder or self.asset)} if self.asset is not None else {}
+        return {**resolved(self.builder, self.options, self.file), **overrides, **files, **asset}
+
+    @property
+    def builder(self) -> Registered:
+        """What builds it."""
+        return (SUBJECTS if self.kind == "model" else DATA).get(self.build)
 
 
 def find_descriptor(name: str, spec_file: Path) -> Descriptor | None:
@@ -73,6 +85,11 @@ def _read(file: Path) -> Descriptor:
     if descriptor.build not in registry:
         what = f"unknown {registry.what} {descriptor.build!r}.{did_you_mean(descriptor.build, registry)}"
         problems.append(document.problem(("build",), what))
+    if descriptor.asset is not None:
+        try:
+            find_asset(descriptor.asset, file)
+        except InputError as error:
+            problems.append(document.problem(("asset",), str(error)))
     if problems:
         raise SpecError(problems)
     return descriptor

@@ -6,7 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from axioms.errors import InputError
+from axioms.subjects.removals import Removal, prepared, without
 
 if TYPE_CHECKING:
     import torch
@@ -14,6 +17,8 @@ if TYPE_CHECKING:
 
 EMBEDDINGS = "embeddings"
 """Slot of features that stand in for the output of the model's input embedding."""
+
+ZERO = Removal(kind="zero")
 
 
 @dataclass(frozen=True)
@@ -24,8 +29,18 @@ class Inputs:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     slot: str | None = None
     """How the features reach the model: None, its first argument; `embeddings`; else the keyword of that name."""
-    removal: str = "zero"
-    """What removing a feature means: `zero`, or `attention_mask`."""
+    removal: Removal = ZERO
+    """What removing a feature means."""
+    candidates: Tensor | None = None
+    """batch x features, bool: the features that are removed, ranked and correlated. None where all are.
+
+    Padding never is one; special tokens are, unless the removal keeps them."""
+    substitutes: Tensor | None = None
+    """number x width: embeddings that take the place of removed ones, where something does"""
+    drawn: Tensor | None = None
+    """batch x draws x features: which of them, where there are several; the first otherwise"""
+    pad: int = 0
+    """The token that fills up a text that has become shorter."""
     position: Tensor | None = None
     """Where the output of a language model is read, per example; the last token by default."""
     first: int = 0
@@ -46,18 +61,49 @@ class Inputs:
         """The examples at `index`, each as often as it occurs there."""
         return self._map(lambda value: value[index])
 
-    def without(self, removed: Tensor) -> Inputs:
+    def without(self, removed: Tensor, draw: int = 0) -> Inputs:
         """The inputs with the features where `removed` (batch x features, bool) is true taken out."""
-        if self.removal == "attention_mask":
-            mask = self.fixed["attention_mask"]
-            return replace(self, fixed={**self.fixed, "attention_mask": mask.masked_fill(removed, 0)})
-        width = (1,) * (self.features.dim() - removed.dim())
-        return self.with_features(self.features.masked_fill(removed.reshape(*removed.shape, *width), 0))
+        return without(self, removed, draw)
+
+    def units(self, chunk: int | None = None) -> Tensor | None:
+        """The number of the unit that each feature belongs to (batch x features), -1 where it is no candidate.
+
+        A unit is `chunk` consecutive candidates, as the removal says unless it is given here; the last may have fewer.
+        None where each feature is a unit of its own.
+        """
+        import torch
+
+        size = self.removal.chunk if chunk is None else chunk
+        if self.candidates is None:
+            if size == 1:
+                return None
+            place = torch.arange(self.features.shape[1], device=self.features.device)
+            return (place // size).expand(self.features.shape[:2])
+        number = (self.candidates.cumsum(dim=1) - 1) // size
+        return number.masked_fill(~self.candidates, -1)
+
+    def up_to(self, length: int) -> Inputs:
+        """The first `length` features, with everything else that is there once for each feature."""
+        shape = self.features.shape[:2]
+        fixed = {
+            name: value[:, :length] if hasattr(value, "shape") and value.shape == shape else value
+            for name, value in self.fixed.items()
+        }
+        return replace(
+            self,
+            features=self.features[:, :length],
+            fixed=fixed,
+            candidates=None if self.candidates is None else self.candidates[:, :length],
+            drawn=None if self.drawn is None else self.drawn[:, :, :length],
+        )
 
     def _map(self, choose: Callable[[Tensor], Tensor]) -> Inputs:
         fixed = {name: choose(value) if self._per_example(value) else value for name, value in self.fixed.items()}
-        position = None if self.position is None else choose(self.position)
-        return replace(self, features=choose(self.features), fixed=fixed, position=position)
+        position, candidates, drawn = (
+            None if value is None else choose(value) for value in (self.position, self.candidates, self.drawn)
+        )
+        features = choose(self.features)
+        return replace(self, features=features, fixed=fixed, position=position, candidates=candidates, drawn=drawn)
 
     def _per_example(self, value: Any) -> bool:
         return hasattr(value, "shape") and len(value.shape) > 0 and value.shape[0] == len(self)
@@ -85,26 +131,27 @@ def embed(module: torch.nn.Module, given: Mapping[str, Any]) -> Tensor:
     return features
 
 
-def read_inputs(module: torch.nn.Module, given: Tensor | Mapping[str, Any], remove: str | None = None) -> Inputs:
+def read_inputs(
+    module: torch.nn.Module,
+    given: Tensor | Mapping[str, Any],
+    remove: Removal | str | Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> Inputs:
     """A tensor of features, or a mapping for the model's forward pass, as `Inputs`.
 
-    In a mapping the features are the embeddings of `input_ids`, else its one floating-point tensor.
+    In a mapping the features are the embeddings of `input_ids`, else its one floating-point tensor. Two entries are for
+    us and not for the model: `special_tokens_mask` (batch x tokens, 1 where a token is special or padding) and
+    `mask_token_id`. `seed` is for a removal that draws.
     """
     import torch
 
+    special, mask_token_id = None, None
     if isinstance(given, torch.Tensor):
         inputs = Inputs(given)
-    elif "input_ids" in given:
-        inputs = Inputs(embed(module, given), dict(given), EMBEDDINGS)
     else:
-        names = [name for name, value in given.items() if torch.is_tensor(value) and value.is_floating_point()]
-        if len(names) != 1:
-            raise InputError(
-                "a mapping needs `input_ids` or exactly one floating-point tensor to attribute to; "
-                f"found {', '.join(names) or 'none'} among {', '.join(given)}."
-            )
-        fixed = {name: value for name, value in given.items() if name != names[0]}
-        inputs = Inputs(given[names[0]], fixed, names[0])
+        given = dict(given)
+        special, mask_token_id = given.pop("special_tokens_mask", None), given.pop("mask_token_id", None)
+        inputs = _read_mapping(module, given)
     if inputs.features.dim() < 2 or len(inputs) == 0:
         raise InputError(
             f"inputs must be batch x features with at least one example; got {tuple(inputs.features.shape)}."
@@ -113,12 +160,53 @@ def read_inputs(module: torch.nn.Module, given: Tensor | Mapping[str, Any], remo
         raise InputError(f"features must be floating-point numbers, not {inputs.features.dtype}.")
     if not inputs.features.is_meta and not bool(torch.isfinite(inputs.features).all()):
         raise InputError("the features contain NaN or infinity.")
-    removal = remove or ("attention_mask" if "attention_mask" in inputs.fixed else "zero")
-    if removal == "attention_mask" and "attention_mask" not in inputs.fixed:
-        raise InputError("removal by attention mask needs an `attention_mask` among the inputs.")
+    removal = remove if isinstance(remove, Removal) else _removal(remove)
     mask = inputs.fixed.get("attention_mask")
-    if mask is None or mask.dim() != 2:
-        return replace(inputs, removal=removal)
-    # The last token that is attended to now: removing that very token must not move the place that is read.
-    last = (torch.arange(mask.shape[1], device=mask.device) * (mask != 0)).argmax(dim=1)
-    return replace(inputs, removal=removal, position=last)
+    there = mask != 0 if mask is not None and mask.shape == inputs.features.shape[:2] else None
+    words = _words(inputs, there, special)
+    if removal.special_tokens == "keep" and inputs.slot == EMBEDDINGS and special is None:
+        raise InputError(
+            "`special_tokens: keep` needs data that says which tokens are special, by a `special_tokens_mask` beside "
+            "its `input_ids`; use `special_tokens: include` here."
+        )
+    inputs = replace(inputs, candidates=words if removal.special_tokens == "keep" else there)
+    if there is not None:
+        # The last token that is attended to now: removing that very token must not move the place that is read.
+        last = (torch.arange(there.shape[1], device=there.device) * there).argmax(dim=1)
+        inputs = replace(inputs, position=last)
+    number = None if mask_token_id is None else int(mask_token_id)
+    return prepared(module, inputs, removal, mask_token_id=number, seed=seed, words=words)
+
+
+def _read_mapping(module: torch.nn.Module, given: Mapping[str, Any]) -> Inputs:
+    import torch
+
+    if "input_ids" in given:
+        return Inputs(embed(module, given), given, EMBEDDINGS)
+    names = [name for name, value in given.items() if torch.is_tensor(value) and value.is_floating_point()]
+    if len(names) != 1:
+        raise InputError(
+            "a mapping needs `input_ids` or exactly one floating-point tensor to attribute to; "
+            f"found {', '.join(names) or 'none'} among {', '.join(given)}."
+        )
+    fixed = {name: value for name, value in given.items() if name != names[0]}
+    return Inputs(given[names[0]], fixed, names[0])
+
+
+def _removal(remove: str | Mapping[str, Any] | None) -> Removal:
+    try:
+        return Removal.model_validate({} if remove is None else remove)
+    except ValidationError as error:
+        said = "; ".join(f"{each['loc'][-1] if each['loc'] else 'remove'}: {each['msg']}" for each in error.errors())
+        raise InputError(f"`remove` is not a removal: {said}.") from None
+
+
+def _words(inputs: Inputs, there: Tensor | None, special: Tensor | None) -> Tensor | None:
+    """batch x tokens: neither padding nor special, as far as the data says. None where it says nothing."""
+    if special is None:
+        return there
+    if special.shape != inputs.features.shape[:2]:
+        raise InputError(
+            f"special_tokens_mask has shape {tuple(special.shape)}; {tuple(inputs.features.shape[:2])} is needed."
+        )
+    return special == 0 if there is None else (special == 0) & there

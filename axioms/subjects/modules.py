@@ -72,6 +72,27 @@ class ScalarAttention(nn.Module):
         return mixed[:, 0, 0]
 
 
+class AttentionBlock(nn.Module):
+    """Equation (2) with d_k = 1 over tokens of two numbers, a key and a value; the output is O's first row."""
+
+    def __init__(self, level: float) -> None:
+        super().__init__()
+        for name, weight in {"query": [level, 0.0], "key": [1.0, 0.0], "value": [0.0, 1.0]}.items():
+            self.register_buffer(name, torch.tensor(weight, dtype=torch.float64).unsqueeze(1))
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+
+    def forward(self, features: Tensor, attention_mask: Tensor) -> Tensor:
+        """The first token's attention output for each example, over the tokens that are not masked."""
+        q, k, v = features @ self.query, features @ self.key, features @ self.value
+        lowest = torch.zeros_like(attention_mask, dtype=features.dtype)
+        lowest.masked_fill_(attention_mask == 0, torch.finfo(features.dtype).min)
+        weights = torch.softmax(q @ k.transpose(-2, -1) + lowest[:, None, :], dim=-1)
+        return (weights @ v)[:, 0, 0]
+
+
 class LinearAttention(nn.Module):
     """Attention without softmax over pixels. `order` changes the grouping of the product and nothing else."""
 

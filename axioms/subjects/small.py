@@ -85,6 +85,18 @@ def softmax_attention(
     return ScalarAttention(query, key, value, transposed)
 
 
+@subject("attention-block")
+def attention_block(*, level: float) -> nn.Module:
+    """One head over tokens (key, value), read at the first token: Z_ij = level key_i key_j, O = softmax(Z) value.
+
+    Where every key is 1 all logits are `level`, so that attention is flat and the same function whatever `level` is
+    (Section 3.2 of You et al. 2025). Tokens are removed by the attention mask, or by setting key and value to zero.
+    """
+    from axioms.subjects.modules import AttentionBlock
+
+    return AttentionBlock(level)
+
+
 @subject("linear-attention")
 def linear_attention(
     *,

@@ -10,6 +10,9 @@ from torch import Tensor
 
 import axioms
 from axioms.errors import InputError
+from axioms.propagate.gates import gated
+from axioms.subjects.inputs import read_inputs
+from axioms.subjects.model import Model
 from axioms.subjects.modules import Expression
 from axioms.subjects.tiny import tiny
 
@@ -82,6 +85,56 @@ def test_adaptive_with_all_exact_is_leave_one_out_and_with_none_its_estimate() -
     torch.testing.assert_close(axioms.attribute(model, TEXT, method="loo_adaptive", exact=99).scores, exact)
     first = axioms.attribute(model, TEXT, method="removal_taylor").scores
     assert torch.equal(axioms.attribute(model, TEXT, method="loo_adaptive", exact=0).scores, first)
+
+
+@pytest.mark.parametrize("kind", ["attention_mask", "zero_embedding", "mean_embedding", "mask_token", "resample"])
+def test_gates_are_on_what_the_removal_removes(kind: str) -> None:
+    """Every removal but `delete`: a slope from differences of f(g), in units of two tokens, special ones kept."""
+    module = tiny(architecture="bert")
+    special = torch.zeros_like(MASK)
+    special[:, 3] = 1
+    given = {**TEXT, "special_tokens_mask": special | (1 - MASK), "mask_token_id": 5}
+    removal: dict[str, Any] = {"kind": kind, "chunk": 2, "special_tokens": "keep"}
+    if kind == "resample":
+        removal["draws"] = 3
+    found = axioms.attribute(module, given, 0, "removal_taylor", remove=removal).scores
+    inputs, model, step = read_inputs(module, given, removal), Model(module), 1e-5
+    units = inputs.units()
+    assert units is not None
+    draws = removal.get("draws", 1)
+    for number in range(3):
+        gates = torch.ones(3, 9, dtype=torch.float64)
+        less = torch.where(units == number, 1 - step, gates)
+        more = torch.where(units == number, 1 + step, gates)
+        with torch.no_grad():
+            change = sum(
+                (gated(model, inputs, more, draw=draw) - gated(model, inputs, less, draw=draw))[:, 0]
+                for draw in range(draws)
+            ) / (2 * step * draws)
+        for example in range(3):
+            mine = found[example][units[example] == number]
+            assert torch.allclose(mine, change[example] / len(mine), rtol=1e-5, atol=1e-8)
+    assert torch.equal(found[units < 0], torch.zeros_like(found[units < 0]))
+
+
+def test_a_deleted_token_has_no_gate() -> None:
+    with pytest.raises(InputError, match="delete has no gates"):
+        axioms.attribute(tiny(architecture="bert"), TEXT, 0, "removal_taylor", remove="delete")
+
+
+def test_adaptive_in_chunks_is_exact_for_whole_chunks() -> None:
+    model, removal = tiny(architecture="bert"), {"kind": "zero_embedding", "chunk": 4}
+    exact = axioms.attribute(model, TEXT, 0, "loo", remove=removal).scores
+    first = axioms.attribute(model, TEXT, 0, "removal_taylor", remove=removal).scores
+    found = axioms.attribute(model, TEXT, 0, "loo_adaptive", remove=removal, exact=1).scores
+    for example, (start, stop) in enumerate([(0, 9), (0, 6), (2, 9)]):
+        chunks = [range(place, min(place + 4, stop)) for place in range(start, stop, 4)]
+        largest = max(chunks, key=lambda chunk: abs(sum(first[example, token].item() for token in chunk)))
+        for token in range(9):
+            wanted = exact if token in largest else first
+            assert found[example, token].item() == pytest.approx(wanted[example, token].item(), abs=1e-12)
+    everything = axioms.attribute(model, TEXT, 0, "loo_adaptive", remove=removal, exact=3).scores
+    torch.testing.assert_close(everything, exact)
 
 
 def test_exact_block_needs_a_removal_by_mask() -> None:

@@ -70,3 +70,22 @@ def test_a_stated_forward_equivalence_replaces_the_implied_one(write_spec: Write
 def test_an_axiom_brings_its_own_bound(write_spec: Write) -> None:
     check = expand_file(write_spec()).checks[0]
     assert [(bound.metric, str(bound.bound)) for bound in check.expect] == [("relative_error.max", "<= 1e-09")]
+
+
+def test_a_comparison_knows_its_family_and_takes_the_options_of_the_checks(write_spec: Write) -> None:
+    text = PAIR.replace(
+        "compare:\n",
+        "  - {axiom: {perturbation: {step: 2}}, record: [delta.mean]}\n"
+        "compare:\n  - {metric: perturbation.delta, better: attnlrp, than: loo}\n",
+    )
+    checks = expand_file(write_spec(text)).checks
+    compared = [check for check in checks if check.comparison is not None]
+    assert [check.comparison.options for check in compared if check.comparison] == [{"step": 2}, {}]
+    for check in compared:
+        assert [each.id for each in check.family] == ["attnlrp-over-loo", "loo-over-attnlrp"]
+    assert all(check.family == () for check in checks if check.comparison is None)
+
+
+def test_a_spec_feeds_a_table(write_spec: Write) -> None:
+    checks = expand_file(write_spec(PAIR + "table: {name: table-1, block: scalars}\n")).checks
+    assert {(check.table.name, check.table.block) for check in checks if check.table} == {("table-1", "scalars")}

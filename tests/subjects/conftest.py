@@ -1,0 +1,197 @@
+"""Stand-ins for the hub and the package index: nothing here leaves the machine."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import subprocess
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from axioms.subjects.assets import sources
+
+COMMIT = "a" * 40
+WORDS = "the film is good bad not very a dull fine plot and but it was".split()
+
+
+class StandIn:
+    """A server of files that knows ranges, counts what it is asked for, and can break off."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self.asked: list[tuple[str, str | None]] = []
+        self.cuts: list[int] = []
+        """How many bytes each of the next answers stops after."""
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.answer(self)
+
+            do_HEAD = do_GET
+
+            def log_message(self, format: str, *args: object) -> None: ...
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        wanted = handler.headers.get("Range")
+        self.asked.append((handler.path, wanted))
+        body = self.files.get(handler.path.partition("?")[0])
+        if body is None:
+            handler.send_error(404)
+            return
+        start = int(re.findall(r"\d+", wanted)[0]) if wanted else 0
+        if start >= len(body):
+            handler.send_error(416)
+            return
+        handler.send_response(206 if wanted else 200)
+        handler.send_header("Content-Length", str(len(body) - start))
+        handler.send_header("Content-Type", "text/html" if handler.path.endswith("/") else "application/octet-stream")
+        if "/resolve/" in handler.path:
+            handler.send_header("ETag", f'"{sha(body)}"')
+            handler.send_header("X-Repo-Commit", COMMIT)
+        handler.end_headers()
+        if handler.command == "GET":
+            stop = start + self.cuts.pop(0) if self.cuts and handler.path.endswith(".whl") else len(body)
+            handler.wfile.write(body[start:stop])
+
+    def wheels_asked(self) -> list[str | None]:
+        """The ranges that were asked for of wheels."""
+        return [wanted for path, wanted in self.asked if path.endswith(".whl")]
+
+    def host(self, name: str, folder: Path, kind: str = "model") -> None:
+        """Put a folder on the hub as a repository, under `main`."""
+        files = {file.name: file.read_bytes() for file in folder.iterdir()}
+        for revision in ("main", COMMIT):
+            prefix = f"/{name}" if kind == "model" else f"/{kind}s/{name}"
+            self.files |= {f"{prefix}/resolve/{revision}/{file}": content for file, content in files.items()}
+        listed = [{"type": "file", "path": file, "size": len(files[file]), "oid": sha(files[file])} for file in files]
+        info = {"id": name, "sha": COMMIT, "siblings": [{"rfilename": file} for file in files]}
+        self.files[f"/api/{kind}s/{name}/revision/main"] = json.dumps(info).encode()
+        self.files[f"/api/{kind}s/{name}/tree/{COMMIT}"] = json.dumps(listed).encode()
+
+    def pip(self, command: str, wheel: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """What pip says of this index, without starting it."""
+        url = f"{self.url}/files/{wheel.replace('==', '-')}-py3-none-any.whl"
+        return subprocess.CompletedProcess([], 0, json.dumps({"install": [{"download_info": {"url": url}}]}), "")
+
+    def publish(self, name: str, members: dict[str, bytes]) -> str:
+        """Put a wheel on the index; its SHA-256."""
+        metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n".encode()
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w") as wheel:
+            for member, content in members.items():
+                wheel.writestr(member, content)
+            wheel.writestr(f"{name}/__init__.py", "raise SystemExit('a wheel must not be imported')")
+            wheel.writestr(f"{name}-1.0.dist-info/METADATA", metadata)
+        file = f"{name}-1.0-py3-none-any.whl"
+        sha256, described = sha(archive.getvalue()), sha(metadata)
+        link = f'<a href="/files/{file}#sha256={sha256}" data-core-metadata="sha256={described}">{file}</a>'
+        self.files[f"/simple/{name}/"] = f"<!DOCTYPE html><html><body>{link}</body></html>".encode()
+        self.files[f"/files/{file}"] = archive.getvalue()
+        self.files[f"/files/{file}.metadata"] = metadata
+        return sha256
+
+
+def sha(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+@pytest.fixture
+def real_pip() -> None:
+    """Ask for this where pip itself must find the wheel."""
+
+
+@pytest.fixture
+def outside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[StandIn]:
+    """The only hub and the only index there is, and a cache of one's own."""
+    stand_in = StandIn()
+    for name in [name for name in os.environ if name.startswith("PIP_") or name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_INDEX_URL", f"{stand_in.url}/simple")
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_CACHE_DIR", "1")
+    monkeypatch.setenv("HF_ENDPOINT", stand_in.url)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("AXIOMS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("AXIOMS_OFFLINE", raising=False)
+    monkeypatch.delenv("AXIOMS_REQUIRE_ASSETS", raising=False)
+    if "real_pip" not in request.fixturenames:  # a process of its own takes a second
+        monkeypatch.setattr(sources, "_pip", stand_in.pip)
+    yield stand_in
+    stand_in.server.shutdown()
+    stand_in.server.server_close()
+
+
+@pytest.fixture(scope="session")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A folder laid out as a hub repository, for each task: config, safetensors, tokenizer."""
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import Whitespace
+    from tokenizers.processors import TemplateProcessing
+    from transformers import (
+        BertConfig,
+        BertForMaskedLM,
+        BertForSequenceClassification,
+        LlamaConfig,
+        LlamaForCausalLM,
+        PreTrainedTokenizerFast,
+    )
+
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    vocabulary = {word: number for number, word in enumerate([*special, *WORDS])}
+    size: dict[str, Any] = {
+        "vocab_size": len(vocabulary),
+        "hidden_size": 16,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 24,
+        "max_position_embeddings": 12,
+        "pad_token_id": 0,
+        "num_labels": 2,
+    }
+    made: dict[str, Path] = {}
+
+    def make(task: str) -> Path:
+        if task in made:
+            return made[task]
+        folder = tmp_path_factory.mktemp(task)
+        tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
+        tokenizer.pre_tokenizer = Whitespace()
+        if task != "causal-lm":
+            ends = [(word, vocabulary[word]) for word in ("[CLS]", "[SEP]")]
+            tokenizer.post_processor = TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
+        named = {"pad_token": "[PAD]", "unk_token": "[UNK]"}
+        if task != "causal-lm":
+            named |= {"cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
+        PreTrainedTokenizerFast(tokenizer_object=tokenizer, **named).save_pretrained(folder)
+        model: Any
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            if task == "causal-lm":
+                model = LlamaForCausalLM(LlamaConfig(**size, bos_token_id=2, eos_token_id=3))
+            else:
+                kind = BertForMaskedLM if task == "masked-lm" else BertForSequenceClassification
+                model = kind(BertConfig(**size))
+            with torch.no_grad():
+                for parameter in model.parameters():
+                    parameter.normal_(std=0.3)
+        model.save_pretrained(folder)
+        made[task] = folder
+        return folder
+
+    return make
