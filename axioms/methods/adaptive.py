@@ -33,18 +33,21 @@ def loo_adaptive(
     *,
     exact: int = 4,
     estimate: Literal["removal_taylor", "removal_grouped"] = "removal_taylor",
+    order: Literal["first", "exact_block"] | None = None,
     rows: int = 1024,
 ) -> Tensor:
     """Exact leave-one-out for the `exact` features with the largest estimates; the estimate for all others.
 
-    One pass for `removal_taylor` (or three for `removal_grouped`), and `exact` forward passes.
+    One pass for `removal_taylor` (or three for `removal_grouped`), and `exact` forward passes. `order` is the
+    estimate's; by default `exact_block` where features are removed by the attention mask, else `first`.
     """
     import torch
 
     if exact < 0 or rows < 1:
         raise InputError(f"loo_adaptive needs exact >= 0 and rows >= 1, not {exact} and {rows}.")
     first = removal_taylor if estimate == "removal_taylor" else removal_grouped
-    scores: Tensor = first(model, inputs, target)
+    by_mask = inputs.removal.kind == "attention_mask"
+    scores: Tensor = first(model, inputs, target, order=order or ("exact_block" if by_mask else "first"))
     units = units_of(inputs)
     sums = torch.zeros_like(scores).scatter_add_(1, units.clamp(min=0), scores.masked_fill(units < 0, 0))
     ranked = sums.abs().argsort(dim=1, descending=True, stable=True)[:, :exact]

@@ -69,7 +69,7 @@ def test_padding_on_either_side_changes_no_group() -> None:
 @pytest.mark.parametrize("estimate", ["removal_taylor", "removal_grouped"])
 def test_adaptive_is_exact_for_the_largest_and_the_estimate_elsewhere(estimate: str) -> None:
     model = tiny(architecture="bert")
-    first = axioms.attribute(model, TEXT, method=estimate).scores
+    first = axioms.attribute(model, TEXT, method=estimate, order="exact_block").scores
     exact = axioms.attribute(model, TEXT, method="loo").scores
     found = axioms.attribute(model, TEXT, method="loo_adaptive", exact=2, estimate=estimate, rows=4).scores
     for example in range(3):
@@ -83,8 +83,10 @@ def test_adaptive_with_all_exact_is_leave_one_out_and_with_none_its_estimate() -
     model = tiny(architecture="bert")
     exact = axioms.attribute(model, TEXT, method="loo").scores
     torch.testing.assert_close(axioms.attribute(model, TEXT, method="loo_adaptive", exact=99).scores, exact)
-    first = axioms.attribute(model, TEXT, method="removal_taylor").scores
-    assert torch.equal(axioms.attribute(model, TEXT, method="loo_adaptive", exact=0).scores, first)
+    for order in ("first", "exact_block"):
+        first = axioms.attribute(model, TEXT, method="removal_taylor", order=order).scores
+        found = axioms.attribute(model, TEXT, method="loo_adaptive", exact=0, order=order).scores
+        assert torch.equal(found, first)
 
 
 @pytest.mark.parametrize("kind", ["attention_mask", "zero_embedding", "mean_embedding", "mask_token", "resample"])
