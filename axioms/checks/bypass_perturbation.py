@@ -37,10 +37,16 @@ def bypass_perturbation(
     side: SideView,
     *,
     step: int = 1,
+    chunk: int | None = None,
     sweep: list[SweepKind] = list(KINDS),  # noqa: B006
 ) -> dict[str, Values]:
     """The areas of `perturbation` under every setting, example by example (Section 4.3, RQ3)."""
-    areas = tables(side, sweep, lambda view: perturbation(view, step=step))
+
+    def measured(view: SideView) -> dict[str, Values]:
+        found = perturbation(view, step=step, chunk=chunk)
+        return {area: found[area] for area in AREAS}
+
+    areas = tables(side, sweep, measured)
     delta = areas["delta"]
     return {
         "late_minus_early": delta.late_minus_early,

@@ -97,6 +97,7 @@ def _draw(axes: Axes, layout: LayerLayout, block: LayerBlock, title: str) -> Non
         look: dict[str, Any] = {"color": colour, "marker": marker}
         if ours:
             axes.plot(layers, _floats(ours), "-", markersize=4.5, linewidth=1.7, zorder=3, label=label, **look)
+            _shade(axes, block, (mode.metric, title), colour)
         if paper:
             look |= {"markersize": 3.5, "markerfacecolor": "white", "linewidth": 1.1, "alpha": 0.75}
             axes.plot(layers, _floats(paper), "--", zorder=2, label=f"{mode.title}, paper", **look)
@@ -106,6 +107,14 @@ def _draw(axes: Axes, layout: LayerLayout, block: LayerBlock, title: str) -> Non
     axes.set_xticks(layers[::step])
     axes.set_xlim(0.5, block.layers + 0.5)
     axes.locator_params(axis="y", nbins=6)
+
+
+def _shade(axes: Axes, block: LayerBlock, key: tuple[str, str], colour: str) -> None:
+    """The interval of each layer's mean, where there is one."""
+    known = {layer: each for layer, each in enumerate(block.intervals.get(key, ()), start=1) if each is not None}
+    if known:
+        low, high = zip(*known.values(), strict=True)
+        axes.fill_between(list(known), low, high, color=colour, alpha=0.13, linewidth=0, zorder=1)
 
 
 def _floats(values: Sequence[float | None]) -> list[float]:

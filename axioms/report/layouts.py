@@ -61,8 +61,8 @@ class LayerLayout:
     caption: str
     modes: tuple[Mode, ...]
     columns: tuple[Column, ...]
-    baselines: dict[str, str]
-    """By a column's title, where the same spec measures the method without any bypass."""
+    baselines: dict[str, tuple[str, ...]]
+    """By a column's title, where the same spec may have measured the method without any bypass."""
     figure: str
     """The figure of the same numbers: a row of panels for each column that has a baseline."""
 
@@ -116,7 +116,10 @@ LAYOUTS: dict[str, MethodLayout | LayerLayout] = {
             Column("MoRF", "bypass_perturbation.{}_morf", 2, "lower"),
             Column("Δ", "bypass_perturbation.{}_delta", 2, "higher"),
         ),
-        baselines={"LOO r": "loo_correlation.pearson.mean", "Δ": "perturbation.delta.mean"},
+        baselines={
+            "LOO r": ("loo_correlation.pearson.mean", "bypass_gain.none.mean"),
+            "Δ": ("perturbation.delta.mean", "bypass_perturbation.none.mean"),
+        },
         figure="figure-2",
     ),
 }

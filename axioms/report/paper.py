@@ -132,10 +132,11 @@ def _layer_block(layout: LayerLayout, columns: Sequence[Column], block: LayerBlo
             row.append(mode.label.format(layer))
             for column in columns:
                 key = (mode.metric, column.title)
-                ours, paper = block.ours.get(key), block.paper.get(key)
+                ours, paper, intervals = block.ours.get(key), block.paper.get(key), block.intervals.get(key)
                 row.append(
                     Number(
                         ours=ours[layer - 1] if ours else None,
+                        interval=intervals[layer - 1] if intervals else None,
                         n=block.n,
                         paper=paper[layer - 1] if paper else None,
                         digits=column.digits,

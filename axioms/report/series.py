@@ -11,6 +11,7 @@ from axioms.report.layouts import LayerLayout, Mode
 Record = dict[str, Any]
 Series = dict[tuple[str, str], list[float | None]]
 """By mode and title of the column, ("single", "LOO r"): a value for each layer, the first one first."""
+Intervals = dict[tuple[str, str], list[tuple[float, float] | None]]
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class LayerBlock:
     n: int | None = None
     ours: Series = field(default_factory=dict)
     paper: Series = field(default_factory=dict)
+    intervals: Intervals = field(default_factory=dict)
+    """Of ours, where the record keeps the values of each example."""
     baseline: dict[str, float] = field(default_factory=dict)
     """The method without any bypass, by title of the column: ours, or the paper's in a block of its own."""
 
@@ -51,13 +54,19 @@ def _blocks(title: str, layout: LayerLayout, records: Sequence[Record]) -> list[
     measured: dict[str, Any] = {}
     reported: dict[str, Any] = {}
     for record in records:
+        for name, values in record["values"].items():
+            layered = bool(values) and isinstance(values[0], list)
+            full = f"{record['axiom']}.{name}"
+            measured |= {full: [_mean(each) for each in zip(*values, strict=True)]} if layered else {}
+            measured |= {} if layered else {f"{full}.mean": _mean(values)}
         measured |= {f"{record['axiom']}.{name}": each["value"] for name, each in record["metrics"].items()}
         reported |= {f"{record['axiom']}.{name}": number for name, number in record["reported"].items()}
     ours, paper = _series(layout, measured), _series(layout, reported)
     if not ours:
         return []
     n = max((len(values) for record in records for values in record["values"].values()), default=None)
-    block = LayerBlock(title, _depth(ours), n, ours, baseline=_baselines(layout, measured))
+    intervals = _intervals(layout, records)
+    block = LayerBlock(title, _depth(ours), n, ours, {}, intervals, _baselines(layout, measured))
     if not paper:
         return [block]
     depth = _depth(paper)
@@ -82,4 +91,38 @@ def _depth(series: Series) -> int:
 
 
 def _baselines(layout: LayerLayout, numbers: dict[str, Any]) -> dict[str, float]:
-    return {title: numbers[name] for title, name in layout.baselines.items() if numbers.get(name) is not None}
+    found: dict[str, float] = {}
+    for title, names in layout.baselines.items():
+        known = [numbers[name] for name in names if numbers.get(name) is not None]
+        found |= {title: known[0]} if known else {}
+    return found
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """Of the examples for which there is a number; None of none."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _intervals(layout: LayerLayout, records: Sequence[Record]) -> Intervals:
+    """Bootstrap intervals of each layer's mean, from examples x layers."""
+    found: Intervals = {}
+    for record in records:
+        for mode in layout.modes:
+            for column in layout.columns:
+                axiom, _, name = column.metric.format(mode.metric).partition(".")
+                rows = record["values"].get(name) if record["axiom"] == axiom else None
+                if rows and isinstance(rows[0], list):
+                    found[mode.metric, column.title] = [
+                        _interval(each, record["run"]) for each in zip(*rows, strict=True)
+                    ]
+    return found
+
+
+def _interval(values: Sequence[float | None], run: dict[str, Any]) -> tuple[float, float] | None:
+    import numpy as np
+
+    from axioms.measure import bootstrap_interval
+
+    known = np.array([value for value in values if value is not None])
+    return bootstrap_interval(known, confidence=run["confidence"], seed=run["seed"])

@@ -10,6 +10,7 @@ from pydantic import (
     Field,
     ValidationError,
     ValidationInfo,
+    ValidatorFunctionWrapHandler,
     WithJsonSchema,
     field_validator,
     model_validator,
@@ -211,6 +212,17 @@ class Subject(Strict):
     remove: Annotated[Removal, removal_schema()] | None = Field(
         None, description="What removing a feature means; by default the attention mask where there is one, else zero."
     )
+
+    @field_validator("target", mode="wrap")
+    @classmethod
+    def _target(cls, raw: Any, read: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return read(raw)
+        except ValidationError:
+            raise fail(
+                "a target is predicted, label, a class number, {probability: one of these}, "
+                f"{{logit_difference: [number, number]}} or {{logit_difference: predicted}}; found {raw!r}"
+            ) from None
 
     @model_validator(mode="after")
     def _model_or_pair(self) -> Subject:

@@ -3,6 +3,7 @@
 from axioms.subjects import data as _data
 from axioms.subjects import gguf as _gguf
 from axioms.subjects import hub as _hub
+from axioms.subjects import lora as _lora
 from axioms.subjects import small as _small
 from axioms.subjects import texts as _texts
 from axioms.subjects import tiny as _tiny
@@ -12,4 +13,4 @@ from axioms.subjects.language import LanguageModel
 from axioms.subjects.targets import Target, choose
 
 __all__ = ["Data", "Inputs", "LanguageModel", "Target", "choose", "read_inputs"]
-del _data, _gguf, _hub, _small, _texts, _tiny
+del _data, _gguf, _hub, _lora, _small, _texts, _tiny

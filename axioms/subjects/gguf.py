@@ -60,8 +60,18 @@ def _save(source: Path, to: Path) -> None:
     absent = [name for name in NEEDED if find_spec(name) is None]
     if absent:
         raise AssetMissing(f"reading {source.name} needs {' and '.join(absent)}: pip install {' '.join(absent)}")
+    import torch
     import transformers
 
     options = {"gguf_file": source.name, "trust_remote_code": False}
-    transformers.AutoModelForCausalLM.from_pretrained(source.parent, **options).save_pretrained(to)
+    # Newer releases can leave the weights packed, and then cannot save them; older ones always unpack.
+    unpack = (
+        {"quantization_config": transformers.GgufConfig(dequantize=True)} if hasattr(transformers, "GgufConfig") else {}
+    )
+    read = transformers.AutoModelForCausalLM.from_pretrained(source.parent, dtype=torch.float32, **options, **unpack)
+    config = read.config.to_dict()
+    config.pop("quantization_config", None)
+    plain = type(read)(type(read.config).from_dict(config))
+    plain.load_state_dict(read.state_dict())
+    plain.save_pretrained(to)
     transformers.AutoTokenizer.from_pretrained(source.parent, **options).save_pretrained(to)

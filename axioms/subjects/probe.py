@@ -13,8 +13,9 @@ from axioms.subjects.targets import Target
 
 ROWS = 1024
 """Most rows of one forward pass."""
-TOKENS = 4096
-"""Most tokens of one forward pass over texts: the activations of more do not fit a processor's cache."""
+TOKENS = {"cpu": 2048}
+"""Most tokens of one forward pass over texts, by device: the activations of more do not fit a processor's cache."""
+TOKENS_ELSEWHERE = 65536
 
 
 def probe(
@@ -76,7 +77,8 @@ def _parts(order: Tensor, lengths: Tensor | None, rows: int) -> Iterator[Tensor]
         yield from order.split(rows)
         return
     in_order, start = lengths[order].tolist(), 0
+    tokens = TOKENS.get(order.device.type, TOKENS_ELSEWHERE)
     while start < len(order):
-        stop = start + min(rows, max(1, TOKENS // max(1, in_order[start])))
+        stop = start + min(rows, max(1, tokens // max(1, in_order[start])))
         yield order[start:stop]
         start = stop

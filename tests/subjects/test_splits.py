@@ -1,0 +1,20 @@
+"""The held-out tenth is fixed by the text alone."""
+
+from __future__ import annotations
+
+from axioms.subjects.splits import PARTS, digest, is_held_out, part
+
+
+def test_a_part_is_the_texts_sha256_modulo_ten() -> None:
+    abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # FIPS 180-4, Appendix B.1
+    assert digest("abc") == abc
+    assert part("abc") == int(abc, 16) % 10
+    assert digest("naïve") != digest("naive")
+
+
+def test_the_parts_are_of_about_the_same_size() -> None:
+    texts = [f"sentence number {number}" for number in range(5000)]
+    sizes = [sum(part(text) == which for text in texts) for which in range(PARTS)]
+    assert sum(sizes) == len(texts)
+    assert all(400 < size < 600 for size in sizes)
+    assert sum(map(is_held_out, texts)) == sizes[0]
