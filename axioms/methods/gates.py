@@ -1,28 +1,27 @@
 """Leave-one-out by gates: f(1) - f(1 - e_j), estimated for all features at once from a few gradients.
 
-The gates g (axioms/propagate/gates.py) belong to the *removal*, not to the model's code: f(g) is one function, whatever
-way the model computes it.
+The gates g (axioms/propagate/gates.py) belong to the *removal*, not to the model's code: f(g) is one function,
+whatever way the model computes it.
 
-*Invariance.* Two implementations that compute the same f(g) for every g, and not only at g = 1, have the same gradient
-there by the chain rule. A rewrite of weights, norms, activations or the attention backend leaves every softmax's scores
-as they were, up to the order of heads and to offsets that a softmax does not see, so it keeps f(g), and with it
-`removal_taylor` and `removal_grouped`. Order `exact_block` uses A as well, which the scores and the gates determine: it
-is the same for every implementation in which scores can be seen, also where A itself is never computed. The
-counterexample: uniform attention written as a plain mean computes the same f(1) and takes no mask, so its f(g) is
+*Invariance.* Two implementations that compute the same f(g) for every g, and not only at g = 1, have the same
+gradient there by the chain rule. A rewrite of weights, norms, activations or the attention backend leaves every
+softmax's scores as they were, up to the order of heads and to offsets that a softmax does not see, so it keeps f(g),
+and with it `removal_taylor` and `removal_grouped`. Order `exact_block` uses A as well, which the scores and the gates
+determine: it is the same for every implementation in which scores can be seen, also where A itself is never computed.
+The counterexample: uniform attention written as a plain mean computes the same f(1) and takes no mask, so its f(g) is
 another; leave-one-out by the attention mask tells those two apart as well.
 
-*Conservation.* None, as leave-one-out has none; the unit is its own, f(x) - f(x without j). With key gates f(c g) = f(g),
-since a softmax does not see a common factor, so by Euler's theorem the slopes at g = 1 even sum to zero.
+*Conservation.* None, as leave-one-out has none; the unit is its own, f(x) - f(x without j). With key gates f(c g) =
+f(g), since a softmax does not see a common factor, so by Euler's theorem the slopes at g = 1 even sum to zero.
 
 *What failed* (mean LOO r on 48 to 64 Rotten Tomatoes sentences of the validation part, MiniLM after one epoch of its
-training; standard errors 0.01 to 0.02; benchmarks/gate_study.py prints the table for the final weights). At three passes,
-against 0.88 for three interleaved groups at 0.25: contiguous groups 0.83; a first pass at g = 1 that ranks, and two
-groups dealt out by rank 0.82, of the upper half alone 0.85, of the four largest alone 0.83; half of the group raised
-instead of lowered, so that mates cancel, 0.78 to 0.84; the mean of the slope at g = 1 and of two groups 0.85. For
-`loo_adaptive`, scaling or halving the estimates that stay, by what the exact ones showed, lost 0.01 to 0.03 with
-`removal_taylor`.
-*What helped*: order `exact_block` costs nothing more and gave +0.06 at one pass, 0.00 to +0.02 at two and three, and
-+0.06 to `loo_adaptive` with four exact tokens.
+training; standard errors 0.01 to 0.02; benchmarks/gate_study.py prints the table for the final weights). At three
+passes, against 0.88 for three interleaved groups at 0.25: contiguous groups 0.83; a first pass at g = 1 that ranks,
+and two groups dealt out by rank 0.82, of the upper half alone 0.85, of the four largest alone 0.83; half of the group
+raised instead of lowered, so that mates cancel, 0.78 to 0.84; the mean of the slope at g = 1 and of two groups 0.85.
+For `loo_adaptive`, scaling or halving the estimates that stay, by what the exact ones showed, lost 0.01 to 0.03 with
+`removal_taylor`. *What helped*: order `exact_block` costs nothing more and gave +0.06 at one pass, 0.00 to +0.02 at
+two and three, and +0.06 to `loo_adaptive` with four exact tokens.
 """
 
 from __future__ import annotations
