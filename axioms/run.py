@@ -30,7 +30,7 @@ from axioms.subjects.targets import Target
 Report = Callable[[str, int, int], None]
 """Progress of long work: what, how many done, how many in all."""
 
-SUBJECTS_KEPT = 4
+SUBJECTS_KEPT = 8
 LOO = MethodRef.model_validate("loo")
 
 
@@ -128,7 +128,7 @@ class Runner:
     def _tests(self, check: Check, case: _Case, run: Run) -> dict[str, PairedTest]:
         """The paired tests of a comparison, corrected over all of its spec's, whichever of them are run."""
         family = [(member, placed) for member in check.family for placed in member.expect]
-        p_values = [self._p_value(member, placed, case, run) for member, placed in family]
+        p_values = [self._p_value(member, placed, self._case(member, run), run) for member, placed in family]
         tests = {}
         for (member, placed), p, p_holm in zip(family, p_values, holm(p_values), strict=True):
             if member.order == check.order:

@@ -25,6 +25,7 @@ from axioms.spec.schema import (
     split_metric,
 )
 from axioms.spec.validate import load_spec
+from axioms.subjects.removals import Removal
 
 COMPARE = "compare"
 FORWARD = "forward_equivalence"
@@ -49,6 +50,8 @@ class Comparison:
     better: MethodRef
     than: MethodRef
     confidence: float
+    recorded: bool = False
+    """Measured and tested, not judged."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +171,16 @@ def _checks(spec: Spec, document: Document) -> Iterator[Check]:
             if method.label in check.violated_by:
                 at = (*path, "violated_by", method.label)
                 one = replace(one, place=document.place(at), violation=placed(check.violated_by[method.label], at))
-            yield one
+            yield from _removals(one, check.remove)
+
+
+def _removals(check: Check, removals: list[Removal] | None) -> Iterator[Check]:
+    """The check itself, or one for each removal, which its id then names."""
+    if removals is None:
+        yield check
+    for removal in removals or ():
+        subject = check.subject.model_copy(update={"remove": removal})
+        yield replace(check, id=f"{check.id}-{removal.kind}", subject=subject)
 
 
 def _swept(spec: Spec, reference: AxiomRef) -> AxiomRef:
@@ -188,10 +200,11 @@ def _compares(spec: Spec, document: Document) -> Iterator[Check]:
         place = document.place((*path, "by"))
         options = compare.options if compare.options is not None else options_in_checks(spec, axiom_name)[0]
         better, than = methods[compare.better], methods[compare.than]
-        comparison = Comparison(axiom_name, options, better, than, compare.confidence)
+        comparison = Comparison(axiom_name, options, better, than, compare.confidence, compare.record)
         base = _base(spec, document, path, f"{compare.better}-over-{compare.than}")
         bounds = tuple(PlacedBound(f"{name.removesuffix('.mean')}.mean", compare.by, place) for name in names)
-        yield replace(base, method=comparison.better, comparison=comparison, expect=bounds)
+        one = replace(base, method=comparison.better, comparison=comparison, expect=bounds)
+        yield from _removals(one, compare.remove)
 
 
 def on_sides(axiom: Axiom, name: str, sides: tuple[str, ...]) -> list[str]:

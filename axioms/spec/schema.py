@@ -251,6 +251,9 @@ class CheckSpec(Strict):
         {}, description="Methods that are claimed to violate `expect`, with bounds that the violation itself satisfies."
     )
     record: list[str] = Field([], description="Metrics that are measured and reported, not judged.")
+    remove: list[Annotated[Removal, removal_schema()]] | None = Field(
+        None, min_length=1, description="Removals, each in the place of the subject's; one check for each of them."
+    )
 
     @model_validator(mode="after")
     def _metrics_exist(self) -> CheckSpec:
@@ -281,6 +284,10 @@ class CompareSpec(Strict):
     )
     options: dict[str, Any] | None = Field(
         None, description="Of the axiom; by default those that the checks of this spec give it."
+    )
+    record: bool = Field(False, description="Measured, tested and reported, not judged: a question, not a claim.")
+    remove: list[Annotated[Removal, removal_schema()]] | None = Field(
+        None, min_length=1, description="Removals, each in the place of the subject's; one comparison for each of them."
     )
 
     @model_validator(mode="after")
