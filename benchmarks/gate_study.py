@@ -72,12 +72,12 @@ def candidates(scene: Scene) -> Iterator[tuple[str, str, Tensor]]:
     yield "removal_taylor, exact_block", "1", scene.exact
     count = scene.there.sum(dim=1, keepdim=True)
     estimates = {"taylor, first": ("1", scene.first), "taylor, exact_block": ("1", scene.exact)}
-    for groups in (2, 3, 4):
-        for level in (0.1, 0.25, 0.4, 0.5, 0.7):
+    for groups in (2, 3):
+        for level in (0.25, 0.4, 0.5):
             for exact in (False, True):
                 name = f"{groups} groups at {level}, {'exact_block' if exact else 'first'}"
                 found = scene.grouped(scene.units % groups, level, exact=exact)
-                if groups < 4:
+                if level == 0.25:
                     estimates[name] = str(groups), found
                 yield f"removal_grouped, {name}", str(groups), found
     contiguous = (scene.units * 3 // count).clamp(max=2)
@@ -90,9 +90,10 @@ def candidates(scene: Scene) -> Iterator[tuple[str, str, Tensor]]:
     sign = torch.where(scene.units % 2 == 0, -1.0, 1.0)
     down, up = (scene.slopes(1 + way * 0.5 * sign) for way in (1, -1))
     yield "tried: mates raised instead, so that they cancel", "2", torch.where(sign < 0, down, up)
-    for exact, (cost, estimate) in ((k, each) for k in (2, 4) for each in estimates.items()):
-        passes, scores = estimate
-        yield f"loo_adaptive, {exact} exact, {cost}", f"{passes} + {exact} forward", scene.adaptive(scores, exact)
+    for name, (passes, scores) in estimates.items():
+        for exact in (2, 4):
+            found = scene.adaptive(scores, exact)
+            yield f"loo_adaptive, {exact} exact, {name}", f"{passes} + {exact} forward", found
     loudest = scene.ranks(scene.exact) < 4
     top = loudest & scene.there
     slope = (scene.loo * scene.exact * top).sum(1) / (scene.exact**2 * top).sum(1)

@@ -2,9 +2,9 @@
 
     python benchmarks/remedies.py
 
-A pass is one forward and one backward pass, as CP-LRP makes. Passes are counted by arithmetic, not by time: a forward
-pass alone is its share of the floating-point operations of a pass, and so are the attention blocks that `block_lrp`
-runs once per node. Times are medians of interleaved rounds, CP-LRP before and after each.
+A pass is one forward and one backward pass, as CP-LRP makes. A forward pass alone counts its measured share of one, and
+so do the attention blocks, there and back, which `block_lrp` runs once per node; both shares are measured on the plain
+model. All times are medians of interleaved rounds, with CP-LRP before and after each.
 """
 
 from __future__ import annotations
@@ -18,25 +18,24 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from axioms.propagate.blocks import find_blocks
 from axioms.registry import METHODS
 from axioms.subjects.inputs import Inputs, read_inputs
 from axioms.subjects.model import Model
-from axioms.subjects.targets import Target, choose
+from axioms.subjects.targets import choose
 
-BATCH, LENGTH, VOCABULARY, NODES, EXACT = 8, 32, 1000, 8, 4
+BATCH, LENGTH, VOCABULARY, NODES, EXACT = 16, 24, 1000, 8, 4
 TOLERANCE = 0.25
 
 
 class Shares(NamedTuple):
-    """Of the floating-point operations of one pass."""
+    """Of the time of one pass."""
 
     forward: float
     """A forward pass alone."""
     blocks: float
-    """The attention blocks, there and back."""
+    """The attention blocks by themselves, there and back."""
 
 
 class Entry(NamedTuple):
@@ -50,12 +49,12 @@ class Entry(NamedTuple):
 
 ENTRIES = (
     Entry("degree_lrp", "degree_lrp", {}, lambda shares: 1),
-    # Every block runs once for its value and then there and back for each node.
+    # Every block runs forward for its value and then there and back for each node.
     Entry(
         f"block_lrp, {NODES} nodes",
         "block_lrp",
         {"nodes": NODES},
-        lambda shares: 1 - shares.blocks + shares.blocks * (shares.forward + NODES),
+        lambda shares: 1 + shares.blocks * (NODES - 1 + shares.forward),
     ),
     Entry("removal_taylor", "removal_taylor", {}, lambda shares: 1),
     Entry("removal_taylor, exact_block", "removal_taylor", {"order": "exact_block"}, lambda shares: 1),
@@ -68,7 +67,6 @@ ENTRIES = (
         {"exact": EXACT},
         lambda shares: 1 + (EXACT + 1) * shares.forward,
     ),
-    Entry("integrated_gradients, 20 steps", "integrated_gradients", {}, lambda shares: 20 + 2 * shares.forward),
     Entry("loo", "loo", {}, lambda shares: (LENGTH + 1) * shares.forward),
 )
 
@@ -84,17 +82,39 @@ def bert() -> nn.Module:
     return BertForSequenceClassification(config).eval()
 
 
-def shares_of(model: Model, inputs: Inputs, target: Target) -> Shares:
-    """By counting the operations of matrix products."""
-    variable = inputs.with_features(inputs.features.detach().requires_grad_())
-    blocks = find_blocks(model, variable)
-    with FlopCounterMode(display=False) as there, torch.no_grad():
+def blocks_alone(model: Model, inputs: Inputs) -> Callable[[], object]:
+    """A call that runs every attention block there and back, each on what it is given in the model."""
+    given: list[tuple[nn.Module, tuple[Any, ...], dict[str, Any]]] = []
+    modules = dict(model.module.named_modules())
+    paths = find_blocks(model, inputs.with_features(inputs.features.detach().requires_grad_()))
+    handles = [
+        modules[path].register_forward_pre_hook(
+            lambda module, args, kwargs: given.append((module, args, kwargs)), with_kwargs=True
+        )
+        for path in paths
+    ]
+    with torch.no_grad():
         model(inputs)
-    with FlopCounterMode(display=False, mods=model.module) as both:
-        target(model(variable)).sum().backward()
-    counts = both.get_flop_counts()
-    inside = sum(sum(counts[f"{type(model.module).__name__}.{path}"].values()) for path in blocks)
-    return Shares(there.get_total_flops() / both.get_total_flops(), inside / both.get_total_flops())
+    for handle in handles:
+        handle.remove()
+
+    def call() -> None:
+        for module, args, kwargs in given:
+            x = args[0].detach().requires_grad_()
+            output = module.forward(x, *args[1:], **kwargs)[0]
+            torch.autograd.grad(output, x, torch.ones_like(output))
+
+    return call
+
+
+def without_gradient(model: Model, inputs: Inputs) -> Callable[[], object]:
+    """A call that is one forward pass."""
+
+    def call() -> None:
+        with torch.no_grad():
+            model(inputs)
+
+    return call
 
 
 def seconds(function: Callable[[], object]) -> float:
@@ -116,26 +136,29 @@ def main() -> None:
     with model.at_rest():
         with torch.no_grad():
             target = choose("predicted", model(inputs))
-        shares = shares_of(model, inputs, target)
 
-        def call(method: str, options: Mapping[str, Any]) -> Callable[[], object]:
-            return lambda: METHODS.get(method).function(model, inputs, target, **options)
+        def method(entry: Entry) -> Callable[[], object]:
+            return lambda: METHODS.get(entry.method).function(model, inputs, target, **entry.options)
 
-        reference = call("cp_lrp", {})
-        ratios: dict[str, list[float]] = {entry.label: [] for entry in ENTRIES}
+        reference = method(Entry("cp_lrp", "cp_lrp", {}, lambda shares: 1))
+        calls = {"forward": without_gradient(model, inputs), "blocks": blocks_alone(model, inputs)}
+        calls |= {entry.label: method(entry) for entry in ENTRIES}
+        ratios: dict[str, list[float]] = {label: [] for label in calls}
         for number in range(rounds + 1):
-            for entry in ENTRIES:
+            for label, call in calls.items():
                 before = seconds(reference)
-                taken = seconds(call(entry.method, entry.options))
+                taken = seconds(call)
                 if number:  # the first round warms up
-                    ratios[entry.label].append(2 * taken / (before + seconds(reference)))
+                    ratios[label].append(2 * taken / (before + seconds(reference)))
             print(f"round {number}/{rounds}", file=sys.stderr, flush=True)
+    median = {label: statistics.median(values) for label, values in ratios.items()}
+    shares = Shares(median["forward"], median["blocks"])
     print(f"batch {BATCH} x {LENGTH} tokens, float32, {torch.get_num_threads()} threads, torch {torch.__version__}")
     print(f"a forward pass is {shares.forward:.2f} of a pass, the attention blocks are {shares.blocks:.2f}\n")
     print("| method | passes | time / CP-LRP | time / passes |\n|---|---|---|---|")
     off = 0
     for entry in ENTRIES:
-        passes, ratio = entry.passes(shares), statistics.median(ratios[entry.label])
+        passes, ratio = entry.passes(shares), median[entry.label]
         off += abs(ratio / passes - 1) > TOLERANCE
         print(f"| {entry.label} | {passes:.2f} | {ratio:.2f} | {ratio / passes:.2f} |")
     print(f"\n{len(ENTRIES) - off} of {len(ENTRIES)} within {TOLERANCE:.0%} of their passes")

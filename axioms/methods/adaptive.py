@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from axioms.errors import InputError
-from axioms.methods.gates import removal_grouped, removal_taylor
+from axioms.methods.gates import Order, best_order, removal_grouped, removal_taylor
 from axioms.methods.removal import left_out, units_of
 from axioms.registry import method
 
@@ -33,7 +33,7 @@ def loo_adaptive(
     *,
     exact: int = 4,
     estimate: Literal["removal_taylor", "removal_grouped"] = "removal_taylor",
-    order: Literal["first", "exact_block"] | None = None,
+    order: Order | None = None,
     rows: int = 1024,
 ) -> Tensor:
     """Exact leave-one-out for the `exact` features with the largest estimates; the estimate for all others.
@@ -46,8 +46,7 @@ def loo_adaptive(
     if exact < 0 or rows < 1:
         raise InputError(f"loo_adaptive needs exact >= 0 and rows >= 1, not {exact} and {rows}.")
     first = removal_taylor if estimate == "removal_taylor" else removal_grouped
-    by_mask = inputs.removal.kind == "attention_mask"
-    scores: Tensor = first(model, inputs, target, order=order or ("exact_block" if by_mask else "first"))
+    scores: Tensor = first(model, inputs, target, order=order or best_order(inputs))
     units = units_of(inputs)
     sums = torch.zeros_like(scores).scatter_add_(1, units.clamp(min=0), scores.masked_fill(units < 0, 0))
     ranked = sums.abs().argsort(dim=1, descending=True, stable=True)[:, :exact]

@@ -14,14 +14,13 @@ another; leave-one-out by the attention mask tells those two apart as well.
 *Conservation.* None, as leave-one-out has none; the unit is its own, f(x) - f(x without j). With key gates f(c g) =
 f(g), since a softmax does not see a common factor, so by Euler's theorem the slopes at g = 1 even sum to zero.
 
-*What failed* (mean LOO r on 48 to 64 Rotten Tomatoes sentences of the validation part, MiniLM after one epoch of its
-training; standard errors 0.01 to 0.02; benchmarks/gate_study.py prints the table for the final weights). At three
-passes, against 0.88 for three interleaved groups at 0.25: contiguous groups 0.83; a first pass at g = 1 that ranks,
-and two groups dealt out by rank 0.82, of the upper half alone 0.85, of the four largest alone 0.83; half of the group
-raised instead of lowered, so that mates cancel, 0.78 to 0.84; the mean of the slope at g = 1 and of two groups 0.85.
-For `loo_adaptive`, scaling or halving the estimates that stay, by what the exact ones showed, lost 0.01 to 0.03 with
-`removal_taylor`. *What helped*: order `exact_block` costs nothing more and gave +0.06 at one pass, 0.00 to +0.02 at
-two and three, and +0.06 to `loo_adaptive` with four exact tokens.
+*Options* were chosen on 64 Rotten Tomatoes sentences that MiniLM was not trained on (benchmarks/gate_study.py;
+standard errors of the mean LOO r 0.02 to 0.03). At one pass: `first` 0.63, `exact_block` 0.73, AttnLRP 0.65, CP-LRP
+0.66. Three groups, `first` and `exact_block`: 0.82 and 0.87 at level 0.25, 0.78 and 0.85 at 0.4, 0.75 and 0.83 at
+0.5; two groups at 0.25: 0.74 and 0.78. *What failed*, at three passes with order `first`, against 0.82: contiguous
+groups 0.76; one pass that ranks and two groups dealt out by rank 0.77, the same with the upper half or the four
+largest alone 0.81. At two passes against 0.74: half of the features raised instead of lowered, so that mates cancel,
+0.73. Scaling the estimates that `loo_adaptive` keeps by what its exact ones show: 0.87 instead of 0.89.
 """
 
 from __future__ import annotations
@@ -64,19 +63,21 @@ def removal_grouped(
     *,
     groups: int = 3,
     level: float = 0.25,
-    order: Order = "first",
+    order: Order | None = None,
 ) -> Tensor:
     """The derivative with respect to each gate where its whole group is lowered; one pass per group.
 
     f(1) - f(1 - e_j) is the mean of d f / d g_j on the way from 1 to 1 - e_j; the derivative at its beginning misses
     the curvature. Feature j belongs to group j mod `groups`, counted over the features that are there, so that padding
     moves none. Lowering a group together to `level` reads all of its derivatives part of the way down in one pass, at
-    the price of looking at each with its group mates half gone.
+    the price of looking at each with its group mates half gone. `order` is by default `exact_block` where features are
+    removed by the attention mask, else `first`.
     """
     import torch
 
     if groups < 1 or not 0 < level <= 1:
         raise InputError(f"removal_grouped needs at least one group and a level in (0, 1], not {groups} and {level}.")
+    order = order or best_order(inputs)
     member = units_of(inputs) % groups
     there = units_of(inputs) >= 0
     scores = torch.zeros(member.shape, dtype=inputs.features.dtype, device=member.device)
@@ -86,6 +87,11 @@ def removal_grouped(
         found = slopes(model, inputs, target, gates, exact_blocks=order == "exact_block")
         scores = torch.where(chosen, found, scores)
     return shared(inputs, scores)
+
+
+def best_order(inputs: Inputs) -> Order:
+    """`exact_block` where it is defined: it costs nothing more, and came closer to leave-one-out."""
+    return "exact_block" if inputs.removal.kind == "attention_mask" else "first"
 
 
 def slopes(model: Model, inputs: Inputs, target: Target, gates: Tensor, *, exact_blocks: bool = False) -> Tensor:
