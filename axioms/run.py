@@ -18,6 +18,7 @@ from axioms.errors import AssetMissing
 from axioms.judge import Finding, Judgement, Verdict, judge
 from axioms.measure import Measurement, Values
 from axioms.registry import AXIOMS, METHODS, Axiom
+from axioms.report.heatmaps import examples
 from axioms.spec import Check, MethodRef, PlacedBound, Run
 from axioms.spec.expand import FORWARD
 from axioms.spec.schema import AxiomRef
@@ -31,6 +32,7 @@ Report = Callable[[str, int, int], None]
 """Progress of long work: what, how many done, how many in all."""
 
 SUBJECTS_KEPT = 8
+TRUTH = "ground_truth"
 LOO = MethodRef.model_validate("loo")
 
 
@@ -47,6 +49,8 @@ class Result:
     """The example that speaks most against the bound."""
     tests: Mapping[str, PairedTest] = field(default_factory=dict)
     """Of a comparison, by metric."""
+    examples: Sequence[Mapping[str, Any]] = ()
+    """Sentences with the relevance of their tokens, for heatmaps."""
 
 
 @dataclass
@@ -82,7 +86,9 @@ class Runner:
         tests = self._tests(check, case, run)
         judgement = judgement or judge(check, measurement, run.dtype, tests)
         worst = _worst_example(judgement, measurement, case.subject)
-        return Result(check, run, judgement, measurement, time.perf_counter() - started, worst, tests)
+        shown = self._examples(check, case, run)
+        seconds = time.perf_counter() - started
+        return Result(check, run, judgement, measurement, seconds, worst, tests, shown)
 
     def _case(self, check: Check, run: Run) -> _Case:
         key = json.dumps([check.subject.model_dump(), run.model_dump(), str(check.file.parent)], sort_keys=True)
@@ -110,6 +116,11 @@ class Runner:
             return None
         reason = f"the two models are not the same function: {judged.reason}"
         return Judgement(Verdict.INCONCLUSIVE, False, reason, judged.findings)
+
+    def _examples(self, check: Check, case: _Case, run: Run) -> list[dict[str, Any]]:
+        if check.function != TRUTH or check.method is None:
+            return []
+        return examples(case.subject, self._attribution(case, run, check.method, next(iter(case.subject.sides))))
 
     def _measure(self, check: Check, case: _Case, run: Run) -> Measurement:
         if check.comparison is None:
@@ -183,6 +194,7 @@ class Runner:
             partial(self._variant, case, run, method or LOO, side),
             partial(self._report, method.label if method else "models"),
             partial(self._sweep, case, run, method or LOO, side),
+            case.subject.data,
         )
 
     def _attribution(self, case: _Case, run: Run, method: MethodRef, side: str) -> Attribution:

@@ -35,6 +35,15 @@ SPECS = sorted(path.name for path in FOLDER.glob("[!_]*.yaml"))
 ON_META = [name for name in SPECS if "tiny:" not in (FOLDER / name).read_text()]
 """Specs whose models decide nothing by their data: those of transformers ask whether a mask masks anything."""
 
+METHODS_ON_META = [
+    (spec, method)
+    for spec in ON_META
+    for method in ANYWHERE
+    if not (method == "loo" and spec.startswith(("structural_bias", "linearization_error")))
+]
+"""Without leave-one-out where there is a mask: how many rows it takes is in the mask's numbers. `NamesItsDevice` below
+watches it on a CPU."""
+
 
 class OnlyMeta(TorchDispatchMode):
     """Raises where an operation yields a tensor that is not on the meta device."""
@@ -70,8 +79,7 @@ def test_subjects_are_built_on_the_device(root: Path, spec: str) -> None:
         assert {tensor.device.type for tensor in side.model.module.state_dict().values()} <= {"meta"}
 
 
-@pytest.mark.parametrize("method", ANYWHERE)
-@pytest.mark.parametrize("spec", ON_META)
+@pytest.mark.parametrize(("spec", "method"), METHODS_ON_META)
 def test_methods_stay_on_the_device(root: Path, spec: str, method: str) -> None:
     subject = on_meta(root, spec)
     for side in subject.sides.values():

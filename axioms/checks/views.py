@@ -15,6 +15,7 @@ from axioms.measure import Values
 if TYPE_CHECKING:
     from axioms.attribution import Attribution, Swept
     from axioms.subjects.build import Side
+    from axioms.subjects.data import Data
     from axioms.subjects.inputs import Inputs
     from axioms.subjects.model import Model
     from axioms.subjects.targets import Target
@@ -35,6 +36,8 @@ class SideView:
     progress: Callable[[int, int], None]
     sweep: Callable[[Sequence[str]], Swept]
     """The method under test with the softmax bypassed in some layers, for every setting of these kinds."""
+    data: Data | None = None
+    """Where the inputs come from, for axioms that need more of it than the model does."""
 
     @cached_property
     def scores(self) -> Values:

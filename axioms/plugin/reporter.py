@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from axioms.errors import display_path
+from axioms.report.agreement import write_agreement
 from axioms.report.files import write_paper
 from axioms.report.results import Results
 from axioms.report.tables import CLAIMED, FAILED, aligned, beside_paper, comparisons, matrix, within
@@ -23,6 +24,7 @@ class Reporter:
     def __init__(self, config: pytest.Config) -> None:
         self.results = Results(config.rootpath / config.getoption("--axioms-report"), config.rootpath)
         self._saved = time.monotonic()
+        self._agreement: list[Path] = []
         self._paper: list[Path] = []
 
     @property
@@ -44,6 +46,7 @@ class Reporter:
         """Write the results, also after failures and interruptions."""
         if self._anything:
             self.results.save(STATUS.get(int(exitstatus), "failed"))
+            self._agreement = write_agreement(self.results.records, self.results.folder)
             self._paper = write_paper(self.results.records, self.results.folder)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -65,5 +68,6 @@ class Reporter:
         if self._paper:
             names = ", ".join(dict.fromkeys(file.stem for file in self._paper))
             lines.append(f"the paper's: {names} in {display_path(self.results.folder)}")
+        lines += [f"agreement: {display_path(file)}" for file in self._agreement]
         for line in lines:
             terminalreporter.write_line(line, red=FAILED in line)

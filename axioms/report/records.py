@@ -12,6 +12,7 @@ from axioms.measure import Quantity
 
 if TYPE_CHECKING:
     from axioms.run import Result
+    from axioms.spec import Subject
 
 SCHEMA_VERSION = 1
 
@@ -31,6 +32,7 @@ def record(result: Result, nodeid: str) -> dict[str, Any]:
         "source": check.source,
         "note": check.note,
         "tier": check.tier,
+        "subject": subject_name(check.subject),
         "axiom": check.function if check.comparison is None else check.comparison.axiom,
         "method": None if check.method is None else check.method.label,
         "than": None if check.comparison is None else check.comparison.than.label,
@@ -50,9 +52,17 @@ def record(result: Result, nodeid: str) -> dict[str, Any]:
         "reported": dict(check.reported),
         "table": None if check.table is None else check.table.model_dump(),
         "worst": result.worst,
+        "examples": list(result.examples),
         "run": result.run.model_dump(),
         "seconds": round(result.seconds, 3),
     }
+
+
+def subject_name(subject: Subject) -> str:
+    """The model's name, or both names of a pair."""
+    if subject.pair is not None:
+        return f"{subject.pair.left.name} / {subject.pair.right.name}"
+    return "" if subject.model is None else subject.model.name
 
 
 def _bound(finding: Finding) -> dict[str, Any]:

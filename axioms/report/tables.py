@@ -45,7 +45,7 @@ def beside_paper(records: Sequence[Record]) -> tuple[Row, list[Row]]:
     """Header and rows of every number that a paper printed, with ours beside it."""
     rows = [
         [
-            record["method"],
+            label(record),
             f"{record['axiom']}.{name}",
             show(record["metrics"][name]),
             str(record["metrics"][name]["n"]),
@@ -95,7 +95,7 @@ def effect(paired: dict[str, Any]) -> Row:
 
 def label(record: Record) -> str:
     """What a record is about."""
-    method = record["method"] or "the pair"
+    method = record["method"] or ("the model" if record["id"].endswith("[model]") else "the pair")
     return f"{method} over {record['than']}" if record["than"] else method
 
 

@@ -28,6 +28,8 @@ from axioms.spec.validate import load_spec
 from axioms.subjects.removals import Removal
 
 COMPARE = "compare"
+MODEL = "model"
+"""Of checks that are about no method: their id, and their key under `reported`."""
 FORWARD = "forward_equivalence"
 
 
@@ -162,7 +164,8 @@ def _checks(spec: Spec, document: Document) -> Iterator[Check]:
         reference = _swept(spec, check.axiom)
         base = replace(_base(spec, document, path, "pair"), axiom=reference, expect=expect, record=record)
         if axiom.methodless:
-            yield base
+            whole = base.id if sides else MODEL
+            yield replace(base, id=whole, reported=_reported(spec, MODEL, axiom, sides))
             continue
         for method in spec.methods:
             if check.methods is not None and method.label not in check.methods:

@@ -207,7 +207,8 @@ class Subject(Strict):
     target: Wanted = Field(
         "predicted",
         description="What is explained: the logit of the predicted class, of the data's label or of a class number; "
-        "{probability: any of these}; {logit_difference: [number, number]} or {logit_difference: predicted}.",
+        "{probability: any of these}; {logit_difference: [number, number]} or {logit_difference: predicted}; "
+        "{logit_difference: forms} for sentences of the agreement benchmark.",
     )
     remove: Annotated[Removal, removal_schema()] | None = Field(
         None, description="What removing a feature means; by default the attention mask where there is one, else zero."

@@ -174,7 +174,8 @@ def _mentions(value: dict[str, Any]) -> Iterator[tuple[Path_, str]]:
                 yield ("compare", index, key), each[key]
     reported = value.get("reported")
     for label in reported if isinstance(reported, dict) else ():
-        yield ("reported", label), label
+        if label != "model":  # what the paper says of the model itself
+            yield ("reported", label), label
 
 
 def _lower_first(text: str) -> str:

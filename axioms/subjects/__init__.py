@@ -7,10 +7,11 @@ from axioms.subjects import lora as _lora
 from axioms.subjects import small as _small
 from axioms.subjects import texts as _texts
 from axioms.subjects import tiny as _tiny
+from axioms.subjects.agreement import sources as _sources
 from axioms.subjects.data import Data
 from axioms.subjects.inputs import Inputs, read_inputs
 from axioms.subjects.language import LanguageModel
 from axioms.subjects.targets import Target, choose
 
 __all__ = ["Data", "Inputs", "LanguageModel", "Target", "choose", "read_inputs"]
-del _data, _gguf, _hub, _lora, _small, _texts, _tiny
+del _data, _gguf, _hub, _lora, _small, _sources, _texts, _tiny

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from axioms.subjects.targets import Target, choose
 
 if TYPE_CHECKING:
     from axioms.spec import Run, Subject
+    from axioms.subjects.agreement.benchmark import Agreement
 
 ONLY = "model"
 """The name of the one side of a subject that is not a pair."""
@@ -101,6 +102,8 @@ def build_subject(subject: Subject, run: Run, spec_file: Path, report: Report | 
     sides, splittings = {}, []
     for name, reference in references.items():
         model = load_model(reference.name, reference.options, spec_file, run.seed, report)
+        if loaded.agreement is not None and not loaded.texts:
+            loaded = asked(loaded, model)
         given: Tensor | Mapping[str, Tensor] = loaded.inputs
         if loaded.texts:
             split = tokenize(model, loaded.texts, loaded.max_length)
@@ -110,8 +113,30 @@ def build_subject(subject: Subject, run: Run, spec_file: Path, report: Report | 
         inputs = read_inputs(module, moved(given, place), subject.remove, run.seed)
         sides[name] = Side(name, Model(module), model.read_at(inputs), run.batch_size)
     # One target for both sides: two models that differ by rounding must not be asked about different classes.
-    target = choose(subject.target, next(iter(sides.values())).outputs, loaded.labels)
-    return BuiltSubject(sides, target, loaded, _tokens(splittings, loaded))
+    outputs = next(iter(sides.values())).outputs
+    forms = None if loaded.agreement is None else loaded.agreement.forms()
+    built = BuiltSubject(
+        sides, choose(subject.target, outputs, loaded.labels, forms), loaded, _tokens(splittings, loaded)
+    )
+    return built if loaded.agreement is None else _only_right(built, loaded.agreement, outputs)
+
+
+def asked(loaded: Data, model: LanguageModel) -> Data:
+    """Sentences of the agreement benchmark as the texts that this model reads."""
+    assert loaded.agreement is not None
+    fitted = loaded.agreement.for_model(model)
+    return replace(loaded, agreement=fitted, texts=fitted.texts)
+
+
+def _only_right(built: BuiltSubject, agreement: Agreement, outputs: Tensor) -> BuiltSubject:
+    """The subject with those sentences alone in which the model prefers the form that agrees."""
+    agrees, other = (Target(form.to(outputs.device))(outputs) for form in agreement.forms())
+    index = torch.nonzero(agrees > other).squeeze(1)
+    kept = agreement.only(index.tolist())
+    sides = {name: replace(side, inputs=side.inputs.select(index), memory={}) for name, side in built.sides.items()}
+    tokens = tuple(built.tokens[place] for place in index.tolist())
+    data = replace(built.data, agreement=kept, texts=kept.texts)
+    return BuiltSubject(sides, built.target.select(index), data, tokens)
 
 
 def _tokens(splittings: Sequence[Tokens], loaded: Data) -> tuple[tuple[str, ...], ...]:

@@ -13,6 +13,8 @@ from axioms.registry import data
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from axioms.subjects.agreement.benchmark import Agreement
+
 NAME_LENGTH = 100
 
 
@@ -27,6 +29,8 @@ class Data:
     """Texts that the model's own tokenizer turns into inputs."""
     max_length: int | None = None
     """Tokens at which texts are cut; the model's own limit by default."""
+    agreement: Agreement | None = None
+    """Sentences of the agreement benchmark: which texts they are depends on the model that reads them."""
 
     def name(self, index: int) -> str:
         """How a report names the example."""

@@ -61,6 +61,16 @@ class Inputs:
         """The examples at `index`, each as often as it occurs there."""
         return self._map(lambda value: value[index])
 
+    @property
+    def lengths(self) -> Tensor | None:
+        """The tokens of each text up to the last that is attended to; None without a mask of batch x tokens."""
+        import torch
+
+        mask = self.fixed.get("attention_mask")
+        if mask is None or mask.shape != self.features.shape[:2]:
+            return None
+        return (torch.arange(mask.shape[1], device=mask.device) * (mask != 0)).argmax(dim=1) + 1
+
     def without(self, removed: Tensor, draw: int = 0) -> Inputs:
         """The inputs with the features where `removed` (batch x features, bool) is true taken out."""
         return without(self, removed, draw)
@@ -170,10 +180,10 @@ def read_inputs(
             "its `input_ids`; use `special_tokens: include` here."
         )
     inputs = replace(inputs, candidates=words if removal.special_tokens == "keep" else there)
-    if there is not None:
+    lengths = inputs.lengths
+    if lengths is not None:
         # The last token that is attended to now: removing that very token must not move the place that is read.
-        last = (torch.arange(there.shape[1], device=there.device) * there).argmax(dim=1)
-        inputs = replace(inputs, position=last)
+        inputs = replace(inputs, position=lengths - 1)
     number = None if mask_token_id is None else int(mask_token_id)
     return prepared(module, inputs, removal, mask_token_id=number, seed=seed, words=words)
 

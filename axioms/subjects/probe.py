@@ -9,6 +9,7 @@ from torch import Tensor
 
 from axioms.subjects.inputs import Inputs
 from axioms.subjects.model import Model
+from axioms.subjects.removals import ends
 from axioms.subjects.targets import Target
 
 ROWS = 1024
@@ -30,12 +31,13 @@ def probe(
 ) -> list[Tensor]:
     """What each target is for `example[k]` without the features where `removed[k]` is true, for every k.
 
-    Texts go in order of their length, each forward pass no longer than its longest. Where a removal draws, the targets
-    are averaged over the draws. Call it with the model at rest.
+    Texts of equal length go together, so that nothing is spent on padding, and nothing of it can be seen by a token
+    that finds no other key (DeBERTa silences the queries of masked tokens too). Where a removal draws, the targets are
+    averaged over the draws. Call it with the model at rest.
     """
     found: list[list[Tensor]] = [[] for _ in targets]
     done, order = 0, torch.arange(len(example), device=example.device)
-    lengths = None if inputs.position is None else _lengths(inputs, example, removed)
+    lengths = _lengths(inputs, example, removed)
     if lengths is not None:
         order = lengths.argsort(descending=True, stable=True)
     with torch.no_grad():
@@ -53,8 +55,9 @@ def probe(
 
 def _part(model: Model, inputs: Inputs, targets: Sequence[Target], example: Tensor, removed: Tensor) -> list[Tensor]:
     chosen = inputs.select(example)
-    if chosen.position is not None:  # what follows the longest text is padding
-        length = int(chosen.position.max()) + 1
+    lengths = chosen.lengths
+    if lengths is not None:  # what follows is padding
+        length = int(lengths.max())
         chosen, removed = chosen.up_to(length), removed[:, :length]
     draws = 1 if inputs.drawn is None else inputs.drawn.shape[1]
     of_draws = []
@@ -64,21 +67,22 @@ def _part(model: Model, inputs: Inputs, targets: Sequence[Target], example: Tens
     return [torch.stack(values).mean(dim=0) for values in zip(*of_draws, strict=True)]
 
 
-def _lengths(inputs: Inputs, example: Tensor, removed: Tensor) -> Tensor:
-    """How many tokens each row has, from the first to the last that is attended to."""
-    assert inputs.position is not None
-    lengths = inputs.position[example] + 1
-    return lengths - removed.sum(dim=1) if inputs.removal.kind == "delete" else lengths
+def _lengths(inputs: Inputs, example: Tensor, removed: Tensor) -> Tensor | None:
+    """How many tokens each row has; of a text that is shortened, how many are left. None where these are no texts."""
+    lengths = inputs.lengths
+    if lengths is None or inputs.removal.kind != "delete":
+        return None if lengths is None else lengths[example]
+    there = inputs.fixed["attention_mask"][example] != 0
+    left = (there & ~removed).sum(dim=1)
+    return left.where(left > 0, ends(inputs).sum(dim=1)[example])  # an empty text keeps its ends
 
 
 def _parts(order: Tensor, lengths: Tensor | None, rows: int) -> Iterator[Tensor]:
-    """The rows of each forward pass, of which the first is the longest."""
+    """The rows of each forward pass: of texts, those of one length, as many as have `TOKENS` in all."""
     if lengths is None:
         yield from order.split(rows)
         return
-    in_order, start = lengths[order].tolist(), 0
     tokens = TOKENS.get(order.device.type, TOKENS_ELSEWHERE)
-    while start < len(order):
-        stop = start + min(rows, max(1, tokens // max(1, in_order[start])))
-        yield order[start:stop]
-        start = stop
+    sizes, counts = lengths[order].unique_consecutive(return_counts=True)
+    for size, group in zip(sizes.tolist(), order.split(counts.tolist()), strict=True):
+        yield from group.split(min(rows, max(1, tokens // max(1, size))))

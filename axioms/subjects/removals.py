@@ -119,24 +119,35 @@ def without(inputs: Inputs, removed: Tensor, draw: int = 0) -> Inputs:
     return inputs.with_features(put.where(wide, inputs.features))
 
 
-def last_resort(inputs: Inputs, removed: Tensor) -> Tensor:
-    """The tokens that stay where nothing would: the first and the last of a text that is removed altogether.
-
-    A softmax over no key is not defined: eager attention then looks at all keys alike, padding included, sdpa at none.
-    An empty text keeps its two ends, [CLS] and [SEP] of a BERT, so that it is the same in every backend and batch. One
-    of them is the token that is read, whose query then finds a key also in local and causal attention.
-    """
+def ends(inputs: Inputs) -> Tensor:
+    """The first and the last token of each text, and the one at which it is read: batch x tokens, bool."""
     import torch
 
+    lengths = inputs.lengths
+    assert lengths is not None
     there = inputs.fixed["attention_mask"] != 0
     place = torch.arange(there.shape[1], device=there.device)
-    assert inputs.position is not None
-    ends = (place == there.int().argmax(dim=1, keepdim=True)) | (place == inputs.position.unsqueeze(1))
-    return ends & ~(there & ~removed).any(dim=1, keepdim=True)
+    first, last = there.int().argmax(dim=1), lengths - 1
+    read = last if inputs.position is None else inputs.position
+    return (place == first[:, None]) | (place == last[:, None]) | (place == read[:, None])
+
+
+def last_resort(inputs: Inputs, removed: Tensor) -> Tensor:
+    """The tokens that stay where nothing would: the ends of a text that is removed altogether.
+
+    A softmax over no key is not defined: eager attention then looks at all keys alike, padding included, sdpa at none.
+    An empty text keeps its two ends, [CLS] and [SEP] of a BERT, so that it is the same in every backend and batch, and
+    the token that is read, whose query then finds a key also in local and causal attention.
+    """
+    there = inputs.fixed["attention_mask"] != 0
+    return ends(inputs) & ~(there & ~removed).any(dim=1, keepdim=True)
 
 
 def shortened(inputs: Inputs, removed: Tensor) -> Inputs:
-    """The texts without these tokens, each closed up at the front and padded again; read at its own last token."""
+    """The texts without these tokens, each closed up at the front and padded again.
+
+    The place that is read moves with its token; without that it is the place of the next one, or the last there is.
+    """
     import torch
 
     mask = inputs.fixed["attention_mask"]
@@ -157,7 +168,10 @@ def shortened(inputs: Inputs, removed: Tensor) -> Inputs:
     fixed = {name: closed_up(name, value) for name, value in inputs.fixed.items()}
     features = inputs.features.gather(1, order.unsqueeze(-1).expand(-1, -1, inputs.features.shape[2]))
     fixed["attention_mask"] = there.to(mask.dtype)
-    return replace(inputs, features=features, fixed=fixed, position=count - 1, candidates=there)
+    assert inputs.position is not None
+    before = torch.arange(mask.shape[1], device=mask.device) < inputs.position.unsqueeze(1)
+    position = (kept & before).sum(dim=1).minimum(count - 1)
+    return replace(inputs, features=features, fixed=fixed, position=position, candidates=there)
 
 
 def fixed_positions(module: torch.nn.Module, inputs: Inputs) -> Mapping[str, Tensor]:

@@ -6,7 +6,7 @@ import hashlib
 
 PARTS = 10
 HELD_OUT, VALIDATION = 0, 1
-"""Parts that `minilm-sentiment` was not trained on: for users to evaluate on, and for choosing its settings."""
+"""Parts that `minilm-sentiment` was not trained on: for users to evaluate on, and to score while training."""
 
 
 def digest(text: str) -> str:

@@ -25,10 +25,13 @@ class ProbabilityOf(BaseModel):
 
 
 class LogitDifference(BaseModel):
-    """`{logit_difference: [1, 0]}` is logit 1 minus logit 0; `predicted` is the largest minus the runner-up."""
+    """`{logit_difference: [1, 0]}` is logit 1 minus logit 0; `predicted` is the largest minus the runner-up.
+
+    `forms` is the verb form that agrees minus the other one, of each example of the agreement benchmark.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-    logit_difference: Literal["predicted"] | Annotated[list[int], Field(min_length=2, max_length=2)]
+    logit_difference: Literal["predicted", "forms"] | Annotated[list[int], Field(min_length=2, max_length=2)]
 
 
 Wanted = Class | ProbabilityOf | LogitDifference
@@ -91,12 +94,16 @@ class Difference(Target):
 
 
 def choose(
-    wanted: str | int | Tensor | Mapping[str, Any] | BaseModel, outputs: Tensor, labels: Tensor | None = None
+    wanted: str | int | Tensor | Mapping[str, Any] | BaseModel,
+    outputs: Tensor,
+    labels: Tensor | None = None,
+    forms: tuple[Tensor, Tensor] | None = None,
 ) -> Target:
     """What a spec or a caller asks for as a `Target`.
 
     That is a class (`predicted`, `label`, a number, or a tensor with one number per example), or one of the mappings
-    `{probability: class}` and `{logit_difference: [number, number]}` or `{logit_difference: predicted}`.
+    `{probability: class}` and `{logit_difference: [number, number]}` or `{logit_difference: predicted}`; or
+    `{logit_difference: forms}`, the two of each example in `forms`.
     """
     if isinstance(wanted, BaseModel):
         wanted = wanted.model_dump()
@@ -110,6 +117,10 @@ def choose(
         _needs_two(kind, outputs)
         top = outputs.topk(2, dim=1).indices
         return Difference(top[:, 0], top[:, 1])
+    if kind == "logit_difference" and value == "forms":
+        if forms is None:
+            raise InputError("target `logit_difference: forms` needs sentences of the agreement benchmark.")
+        value = forms
     if kind == "logit_difference" and isinstance(value, list | tuple) and len(value) == 2:
         return Difference(*(class_of(each, outputs, labels) for each in value))
     raise InputError(

@@ -201,6 +201,27 @@ def test_the_logit_is_the_sum_of_its_shares(architecture: str) -> None:
     torch.testing.assert_close(shares.head_bias, beta, rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("architecture", ["gpt2", "opt", "llama"])
+def test_a_difference_of_logits_is_the_sum_of_its_shares(architecture: str) -> None:
+    """The agreement benchmark explains logit_p - logit_o: token, MLP and bias contributions sum to it."""
+    model, other = tiny(architecture=architecture), torch.tensor([8, 1])
+    wrapped, read = Model(model), read_inputs(model, given(IDS))
+    with wrapped.at_rest(), torch.no_grad():
+        target = choose({"logit_difference": (TARGET, other)}, wrapped(read))
+    with wrapped.at_rest():
+        shares = logit_shares(wrapped, read, target)
+    with torch.no_grad(), KeepFloat64():
+        logits = model(**given(IDS)).logits[:, -1]
+    wanted = logits[torch.arange(2), TARGET] - logits[torch.arange(2), other]
+    final: Any = {"gpt2": "transformer.ln_f", "opt": "model.decoder.final_layer_norm"}.get(architecture)
+    unembed: Any = model.get_submodule("lm_head").weight
+    beta = torch.zeros(2, dtype=torch.float64)
+    if final is not None:
+        beta = (unembed[TARGET] - unembed[other]) @ model.get_submodule(final).bias
+    total = shares.tokens.sum(1) + shares.initial.sum(1) + shares.mlp + shares.attention_bias + beta
+    torch.testing.assert_close(total, wanted, rtol=0, atol=1e-9)
+
+
 def test_the_initial_share_goes_to_the_token_that_is_read() -> None:
     model = tiny(architecture="llama")
     shares = shares_of(model, given(IDS))

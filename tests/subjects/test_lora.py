@@ -96,7 +96,8 @@ def test_the_merged_model_gives_the_logits_of_the_adapters_left_in_place(
 def test_tokenizer_and_labels_come_with_it(base: Path, difference: dict[str, Tensor], tmp_path: Path) -> None:
     built = lora_classifier(asset=str(base), files=written(difference, tmp_path, {"scale": "1"}))
     assert built.tokenizer("the film is not bad")["input_ids"] == [2, 5, 6, 7, 10, 9, 3]
-    assert built.module.config.id2label == {0: "negative", 1: "positive"}
+    module: Any = built.module
+    assert module.config.id2label == {0: "negative", 1: "positive"}
     assert not built.module.training
 
 

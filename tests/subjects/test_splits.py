@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+
 from axioms.subjects.splits import PARTS, digest, is_held_out, part
+from axioms.subjects.texts import REVIEWS, reviews_asset
 
 
 def test_a_part_is_the_texts_sha256_modulo_ten() -> None:
@@ -18,3 +22,14 @@ def test_the_parts_are_of_about_the_same_size() -> None:
     assert sum(sizes) == len(texts)
     assert all(400 < size < 600 for size in sizes)
     assert sum(map(is_held_out, texts)) == sizes[0]
+
+
+def test_the_held_out_split_of_the_asset_is_that_part_of_that_source(tmp_path: Path) -> None:
+    texts = [f"a film , number {number}" for number in range(60)]
+    with (tmp_path / REVIEWS).open("w", newline="") as handle:
+        rows = [[text, 1, "imdb" if at % 3 == 0 else "rotten_tomatoes"] for at, text in enumerate(texts)]
+        csv.writer(handle).writerows([["text", "label", "source"], *rows])
+    found = reviews_asset(asset=str(tmp_path), source="rotten_tomatoes", split="held-out").texts
+    expected = [text for at, text in enumerate(texts) if at % 3 and int(digest(text), 16) % 10 == 0]
+    assert list(found) == expected
+    assert 0 < len(found) < 20

@@ -1,0 +1,86 @@
+"""Heatmaps of sentences as in Figure 2 of Arras et al. (2025): positive red, negative blue, the subject underlined."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from axioms.attribution import Attribution
+    from axioms.subjects.build import BuiltSubject
+
+SHOWN = 5
+STYLE = """
+body { font: 15px/1.9 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; color: #111;
+  background: #fff }
+h1 { font-size: 1.3em } h2 { font-size: 1.1em; margin-bottom: 0 } p { margin: .3em 0 }
+span { padding: .1em .15em; border-radius: .2em }
+u { text-decoration-thickness: 2px; text-underline-offset: 3px }
+.verb { background: #bde5b0; font-weight: 600 } .number { color: #666; font-size: .85em }
+"""
+
+
+def examples(subject: BuiltSubject, found: Attribution, shown: int = SHOWN) -> list[dict[str, Any]]:
+    """The sentences with the highest logit difference, with the relevance of each of their tokens, as plain values."""
+    agreement = subject.data.agreement
+    if agreement is None:
+        return []
+    highest = found.output.argsort(descending=True)[:shown].tolist()
+    return [
+        {
+            "tokens": list(subject.tokens[index]),
+            "scores": found.scores[index, : len(subject.tokens[index])].tolist(),
+            "truth": list(agreement.aligned[index].truth),
+            "words": list(agreement.aligned[index].words),
+            "forms": list(agreement.aligned[index].sample.forms),
+            "difference": float(found.output[index]),
+        }
+        for index in highest
+    ]
+
+
+def page(title: str, by_method: dict[str, list[dict[str, Any]]]) -> str:
+    """A page of heatmaps, method by method."""
+    parts = [f"<h1>{escape(title)}</h1>"]
+    for method, shown in by_method.items():
+        parts.append(f"<h2>{escape(method)}</h2>")
+        parts += [f"<p>{heatmap(one)}</p>" for one in shown]
+    body = "\n".join(parts)
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f"<style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
+    )
+
+
+def heatmap(one: dict[str, Any]) -> str:
+    """One sentence; the verb stands in the place of the mask, or at the end."""
+    largest = max((abs(score) for score in one["scores"]), default=0.0)
+    verb = f'<span class="verb">{escape(one["forms"][0])}</span>'
+    parts, masked = [], False
+    for place, (token, score) in enumerate(zip(one["tokens"], one["scores"], strict=True)):
+        word = place in one["words"]
+        if not word and "mask" in token.lower():
+            parts.append(f" {verb}")
+            masked = True
+            continue
+        text, space = spelt(token) if word else (token, " ")
+        inner = f"<u>{escape(text)}</u>" if place in one["truth"] else escape(text)
+        parts.append(f'{space}<span style="background:{colour(score, largest)}" title="{score:.3g}">{inner}</span>')
+    if not masked:
+        parts.append(f" {verb}")
+    return f'{"".join(parts).strip()} <span class="number">{one["difference"]:.2f}</span>'
+
+
+def spelt(token: str) -> tuple[str, str]:
+    """A token as a reader would write it, and the space before it, by the marks of the three kinds of tokenizers."""
+    if token.startswith("##"):
+        return token[2:], ""
+    if token[:1] in ("Ġ", "▁"):
+        return token[1:], " "
+    return token, ""
+
+
+def colour(score: float, largest: float) -> str:
+    """Red for positive, blue for negative, as strong as its share of the largest."""
+    share = abs(score) / largest if largest else 0.0
+    return f"rgba({'214,39,40' if score > 0 else '31,119,180'},{0.75 * share:.3f})"

@@ -1,0 +1,91 @@
+"""The agreement benchmark as data: sentences, then what one model reads of them, then what it gets right."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from axioms.errors import InputError
+from axioms.subjects.agreement.align import Aligned, align
+from axioms.subjects.agreement.sample import Sample
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from axioms.subjects.language import LanguageModel
+
+FILTERS = {
+    "malformed": "rows that are not five columns with one mask",
+    "same_forms": "the singular and plural form are the same",
+    "not_nsubj": "the verb has no nominal subject, or several",
+    "not_present": "the verb is not in the present tense (VBZ, VBP)",
+    "subject_after_verb": "part of the subject follows the verb, where a causal model cannot see it",
+    "split_verb": "one of the forms is not one token",
+    "uncovered_subject": "no token covers the subject",
+    "too_short": "the input has fewer than two tokens",
+    "only_subject": "the subject is the whole input",
+    "too_long": "the input is longer than the model takes",
+    "wrong": "the model prefers the form that does not agree",
+}
+"""Why a sentence does not count, in the order in which it is asked."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Sentences of the benchmark, and what has become of those that are not among them any more."""
+
+    samples: tuple[Sample, ...]
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """How many were `read`, and how many fell to each of FILTERS."""
+    aligned: tuple[Aligned, ...] = ()
+    """The sentences as one model reads them; nothing before a model is chosen."""
+
+    def for_model(self, model: LanguageModel) -> Agreement:
+        """The sentences that this model can be asked about."""
+        from axioms.subjects.language import token_limit
+
+        if model.tokenizer is None:
+            raise InputError("this model has no tokenizer, so it cannot be asked about sentences.")
+        aligned, dropped = align(self.samples, model.tokenizer, model.reads, token_limit(model))
+        counts = {**self.counts, **dropped}
+        if not aligned:
+            raise InputError(f"no sentence is left for this model: {told(counts)}.")
+        return replace(self, counts=counts, aligned=tuple(aligned))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What the model reads."""
+        return tuple(one.text for one in self.aligned)
+
+    def forms(self) -> tuple[Tensor, Tensor]:
+        """The token ids of the forms that agree, and of the others."""
+        import torch
+
+        agrees, other = zip(*(one.forms for one in self.aligned), strict=True)
+        return torch.tensor(agrees), torch.tensor(other)
+
+    def only(self, kept: Sequence[int]) -> Agreement:
+        """The sentences that the model gets right (Arras et al. 2025, Section 4.1); the rest is counted as `wrong`."""
+        if not kept:
+            raise InputError("the model prefers the wrong form in every sentence, and only right ones are evaluated.")
+        wrong = len(self.aligned) - len(kept)
+        aligned = tuple(self.aligned[index] for index in kept)
+        return replace(self, aligned=aligned, counts={**self.counts, "wrong": wrong})
+
+    @property
+    def accuracy(self) -> float:
+        """The share of sentences that the model gets right, of those it was asked about."""
+        return len(self.aligned) / (len(self.aligned) + self.counts.get("wrong", 0))
+
+
+def told(counts: Mapping[str, int]) -> str:
+    """The counts as a sentence's end."""
+    dropped = [f"{counts[name]} {name}" for name in FILTERS if counts.get(name)]
+    return f"of {counts.get('read', 0)} read, {', '.join(dropped) or 'none dropped'}"
+
+
+def of_samples(samples: Sequence[Sample], counts: Mapping[str, int] | None = None) -> Agreement:
+    """Sentences before any model has seen them."""
+    return Agreement(tuple(samples), dict(counts or Counter(read=len(samples))))
