@@ -184,6 +184,7 @@ checks:
   - {{axiom: backend_invariance, methods: [attnlrp]}}
   - {{axiom: padding_invariance, methods: [attnlrp]}}
   - {{axiom: precision, methods: [attnlrp]}}
+  - {{axiom: cost, methods: [attnlrp], record: [passes]}}
 """
     )
     checks = expand_file(tmp_path / "spec.yaml").checks

@@ -28,10 +28,15 @@ def loo(model: Model, inputs: Inputs, target: Target, *, rows: int = 1024) -> Te
     if rows < 1:
         raise InputError(f"loo needs at least one row in a forward pass, not {rows}.")
     units = units_of(inputs)
-    number = torch.arange(units.shape[1], device=units.device)
-    example, unit = (number <= units.amax(dim=1, keepdim=True)).nonzero().T
-    scores = torch.zeros_like(inputs.features[:, :, 0] if inputs.features.dim() > 2 else inputs.features)
-    scores[example, unit] = left_out(model, inputs, target, units, example, unit, rows=rows)
+    batch, length = units.shape
+    number = torch.arange(length, device=units.device)
+    if inputs.units() is None:  # all of them, which is known without looking at any number
+        example, unit = torch.arange(batch, device=units.device).repeat_interleave(length), number.repeat(batch)
+    else:
+        example, unit = (number <= units.amax(dim=1, keepdim=True)).nonzero().T
+    shares = left_out(model, inputs, target, units, example, unit, rows=rows)
+    scores = shares.new_zeros(batch, length)
+    scores[example, unit] = shares
     return scores.gather(1, units.clamp(min=0)).masked_fill(units < 0, 0)
 
 
