@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
@@ -49,6 +50,8 @@ class Attribution:
     total: Tensor
     """batch: what the scores of a conserving method sum to, the output unless the method has a baseline"""
     method: str
+    seconds: float = 0.0
+    """Time spent in the method itself."""
     ledger: Ledger | None = None
     """Where relevance went that did not reach the features; only where it was asked for."""
     at: Tensor | None = None
@@ -127,18 +130,21 @@ def run_method(
     import torch
 
     parts: list[tuple[Tensor, Tensor]] = []
+    seconds = 0.0
     with torch.enable_grad(), model.at_rest():
         for start in range(0, len(inputs), batch_size):
             rows, goal = inputs.rows(start, start + batch_size), target.rows(start, start + batch_size)
+            started = time.perf_counter()
             with _reporting(progress, start, len(rows), len(inputs)):
                 returned = entry.function(model, rows, goal, **options)
+            seconds += time.perf_counter() - started
             known = output[start : start + batch_size]
             scores, total = returned if isinstance(returned, Decomposition) else (returned, known)
             parts.append((_per_feature(entry.name, scores, rows).detach(), total.detach()))
             if progress is not None:
                 progress(min(start + batch_size, len(inputs)), len(inputs))
     scores, total = (torch.cat(columns) for columns in zip(*parts, strict=True))
-    return Attribution(scores, output, total, entry.name)
+    return Attribution(scores, output, total, entry.name, seconds)
 
 
 @contextmanager

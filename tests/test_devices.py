@@ -216,6 +216,7 @@ checks:
   - {{axiom: bypass_gain, methods: [attnlrp], record: [total_gain.mean]}}
   - {{axiom: bypass_perturbation, methods: [attnlrp], record: [total_gain.mean]}}
   - {{axiom: attention_flatness, methods: [attnlrp], record: [entropy]}}
+  - {{axiom: cost, methods: [attnlrp], record: [passes]}}
 """
     )
     checks = expand_file(tmp_path / "spec.yaml").checks

@@ -24,6 +24,8 @@ COVERED_BY = {
     "gamma": "linear_rules.yaml",
     "alpha1_beta0": "linear_rules.yaml",
     "scan_product": "selective_scan.yaml",
+    "degree": "scalar_product.yaml",
+    "aumann_shapley": "scalar_product.yaml",
 }
 """A spec that notices when the rule is off."""
 

@@ -25,24 +25,40 @@ def loo(model: Model, inputs: Inputs, target: Target, *, rows: int = 1024) -> Te
     """
     import torch
 
-    from axioms.subjects.probe import probe
-
     if rows < 1:
         raise InputError(f"loo needs at least one row in a forward pass, not {rows}.")
-    batch, length = inputs.features.shape[:2]
-    device = inputs.features.device
-    units = inputs.units()
-    if units is None:
-        units = torch.arange(length, device=device).expand(batch, length)
-        example = torch.arange(batch, device=device).repeat_interleave(length)
-        number = torch.arange(length, device=device).repeat(batch)
+    units = units_of(inputs)
+    batch, length = units.shape
+    number = torch.arange(length, device=units.device)
+    if inputs.units() is None:  # all of them, which is known without looking at any number
+        example, unit = torch.arange(batch, device=units.device).repeat_interleave(length), number.repeat(batch)
     else:
-        example, number = (torch.arange(length, device=device) <= units.amax(dim=1, keepdim=True)).nonzero().T
-    removed = units[example] == number.unsqueeze(1)
+        example, unit = (number <= units.amax(dim=1, keepdim=True)).nonzero().T
+    shares = left_out(model, inputs, target, units, example, unit, rows=rows)
+    scores = shares.new_zeros(batch, length)
+    scores[example, unit] = shares
+    return scores.gather(1, units.clamp(min=0)).masked_fill(units < 0, 0)
+
+
+def units_of(inputs: Inputs) -> Tensor:
+    """The number of the unit that each feature belongs to, batch x features; -1 where it is no candidate."""
+    import torch
+
+    units = inputs.units()
+    batch, length = inputs.features.shape[:2]
+    return torch.arange(length, device=inputs.features.device).expand(batch, length) if units is None else units
+
+
+def left_out(
+    model: Model, inputs: Inputs, target: Target, units: Tensor, example: Tensor, unit: Tensor, *, rows: int
+) -> Tensor:
+    """What leaving out unit `unit[k]` of example `example[k]` takes from the target, for each of its features."""
+    import torch
+
+    from axioms.subjects.probe import probe
+
+    removed = units[example] == unit.unsqueeze(1)
     (cut,) = probe(model, inputs, [target], example, removed, rows=rows, progress=within_batch())
     with torch.no_grad():
         output = target(model(inputs))
-    shared = (output[example] - cut) / removed.sum(dim=1)
-    scores = shared.new_zeros(batch, length)
-    scores[example, number] = shared
-    return scores.gather(1, units.clamp(min=0)).masked_fill(units < 0, 0)
+    return (output[example] - cut) / removed.sum(dim=1)

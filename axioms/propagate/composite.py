@@ -62,6 +62,10 @@ class Composite:
         """The same with more entries, which win over the earlier ones."""
         return Composite((*self.entries, *entries))
 
+    def has(self, kind: str) -> bool:
+        """Whether any entry is for operations of this kind."""
+        return any(entry.kind == kind for entry in self.entries)
+
     def _rule(self, kind: str, function: str, path: str) -> RuleRef | None:
         for entry in reversed(self.entries):
             if entry.matches(kind, function, path):

@@ -14,12 +14,13 @@ from torch.overrides import TorchFunctionMode
 import axioms.propagate.selective_scan  # noqa: F401  (registers its rule)
 from axioms.errors import UncoveredOperation
 from axioms.propagate import ledger, tap
+from axioms.propagate.blocks import as_operations, find_blocks
 from axioms.propagate.composite import Composite
 from axioms.propagate.decomposed import DECOMPOSED
 from axioms.propagate.modules import Where, watching
-from axioms.propagate.operations import ACTIVATION, GATE, SOFTMAX, Operation, Pointwise, has_variable
+from axioms.propagate.operations import ACTIVATION, BLOCK, GATE, SOFTMAX, Operation, Pointwise, has_variable
 from axioms.propagate.parse import IN_PLACE, JOINS, PASSIVE, parse
-from axioms.propagate.rules import CONSTANT_HEADS, GATED, RULES
+from axioms.propagate.rules import CONSTANT_HEADS, DEGREE, GATED, RULES
 from axioms.subjects.inputs import Inputs
 from axioms.subjects.model import Model
 from axioms.subjects.targets import Target
@@ -96,10 +97,17 @@ class Propagation(TorchFunctionMode):
         )
 
 
-def propagate(model: Model, inputs: Inputs, target: Target, composite: Composite) -> Tensor:
+def propagate(
+    model: Model,
+    inputs: Inputs,
+    target: Target,
+    composite: Composite,
+    *,
+    make: Callable[..., Propagation] = Propagation,
+) -> Tensor:
     """Relevance of every feature: Gradient x Input on the graph that the composite's rules make."""
     features = inputs.features.detach().requires_grad_()
-    outputs = forward(model, inputs.with_features(features), composite)
+    outputs = forward(model, inputs.with_features(features), composite, make=make)
     if not outputs.requires_grad:  # every path was stopped
         return torch.zeros_like(inputs.features)
     output = target(outputs).sum()
@@ -142,7 +150,7 @@ def beside(name: str, func: Callable[..., Any]) -> Callable[..., Any]:
 
 def marked_as(marked: Tensor, tensor: Tensor) -> Tensor:
     """The tensor with the marks of another, and no others."""
-    for mark in (GATED, CONSTANT_HEADS):
+    for mark in (GATED, CONSTANT_HEADS, DEGREE):
         if hasattr(marked, mark):
             setattr(tensor, mark, getattr(marked, mark))
         elif hasattr(tensor, mark):
@@ -179,9 +187,11 @@ def forward(
 
     tapped = tap.ACTIVE.get()
     listening = nullcontext() if tapped is None else tapped.listening(model.module)
+    whole = find_blocks(model, inputs) if composite.has(BLOCK) else ()
     with watching(model.module, replace) as where, listening, make(composite, where) as mode:
         modes.append(mode)
-        outputs = model(inputs)
+        with as_operations(model.module, whole, where, mode.apply):
+            outputs = model(inputs)
     if model.module not in _SEEN:  # once per model: what functions it calls is a matter of its code
         foreign = foreign_functions(outputs)
         for name in foreign:

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from axioms.propagate.composite import RuleRef, layer_number
-from axioms.propagate.operations import Linear, Norm, Operation, Pointwise, Product, Sum
+from axioms.propagate.operations import Block, Linear, Norm, Operation, Pointwise, Product, Sum
 
 Kept = dict[str, Tensor]
 """Coefficients c by what keeps the relevance: bias, position, epsilon, softmax, norm."""
@@ -163,6 +163,12 @@ def _uniform(operation: Operation, value: Tensor, options: Mapping[str, Any]) ->
     return {"epsilon": value * (1 - n * _share(value, n, options.get("epsilon", 0.0)))}
 
 
+def _aumann_shapley(operation: Operation, value: Tensor, options: Mapping[str, Any]) -> Kept:
+    """A block keeps what it puts out at zero: its path begins there."""
+    assert isinstance(operation, Block)
+    return {"bias": operation.function(*(torch.zeros_like(each) for each in operation.inputs))}
+
+
 def _gamma(operation: Operation, value: Tensor, options: Mapping[str, Any]) -> Kept:
     """The bias counts 1 + gamma times where it has the output's sign."""
     assert isinstance(operation, Linear)
@@ -215,6 +221,8 @@ ClosedForm = Callable[[Operation, Tensor, Mapping[str, Any]], Kept]
 CLOSED_FORMS: dict[str, ClosedForm] = {
     "epsilon": _epsilon,
     "uniform": _uniform,
+    "degree": _uniform,
+    "aumann_shapley": _aumann_shapley,
     "gamma": _gamma,
     "alpha1_beta0": _alpha1_beta0,
     "taylor": _taylor,

@@ -21,9 +21,10 @@ NORM = "norm"
 NORMALIZER = "normalizer"
 ACTIVATION = "activation"
 GATE = "gate"
+BLOCK = "block"
 CLAMP = "clamp"
 """The one activation that gates nothing: it guards against overflow, and what leaves it is what entered."""
-KINDS = (LINEAR, SUM, PRODUCT, SOFTMAX, NORM, NORMALIZER, ACTIVATION, GATE)
+KINDS = (LINEAR, SUM, PRODUCT, SOFTMAX, NORM, NORMALIZER, ACTIVATION, GATE, BLOCK)
 
 
 @dataclass
@@ -92,6 +93,14 @@ class Pointwise(Operation):
     """A function of one input, entry by entry: an activation, a gate, a softmax's input, a normalizer."""
 
     input: Tensor
+
+
+@dataclass
+class Block(Operation):
+    """A module as one operation: its value as a function of all its variables together (axioms/propagate/blocks.py)."""
+
+    inputs: tuple[Tensor, ...]
+    function: Callable[..., Tensor]
 
 
 def has_variable(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:

