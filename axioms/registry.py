@@ -84,6 +84,8 @@ class Axiom(Registered):
     """The bounds that hold where a spec states none."""
     methodless: bool = False
     """Looks at the models only (forward equivalence): one check per spec, not one per method."""
+    timed: bool = False
+    """Measures time, so that what an earlier run measured says nothing about this one."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,7 @@ def axiom(
     scope: str = "side",
     expect: Mapping[str, Mapping[str, Any]] | None = None,
     methodless: bool = False,
+    timed: bool = False,
 ) -> Callable[[Function], Function]:
     """Register an axiom: `function(side_or_pair, *, options) -> {metric: values}`.
 
@@ -166,7 +169,7 @@ def axiom(
     declared = {key: Metric(value) if isinstance(value, str) else value for key, value in metrics.items()}
 
     def register(function: Function) -> Function:
-        AXIOMS.add(Axiom(name, function, scope, declared, expect or {}, methodless))
+        AXIOMS.add(Axiom(name, function, scope, declared, expect or {}, methodless, timed))
         return function
 
     return register

@@ -221,7 +221,7 @@ class Runner:
     ) -> Measurement:
         """What an earlier run measured, if it is kept, else measured now and kept."""
         adapted = method is not None and ":" in method.name  # other people's code, which nobody here has a digest of
-        if self._kept is None or adapted:
+        if self._kept is None or adapted or AXIOMS.get(name).timed:
             return self._measure_anew(name, options, case, run, method)
         key = key_of(case.digest, name, dict(options), method and [method.name, method.options])
         values = self._kept.get(key)

@@ -16,6 +16,7 @@ from axioms.registry import METHODS, Metric, axiom
         "passes": Metric("time over that of cp_lrp on the same batch, the median of interleaved rounds", kind="scalar"),
         "seconds": Metric("seconds for that batch, the median of the rounds", kind="scalar"),
     },
+    timed=True,
 )
 def cost(side: SideView, *, rounds: int = 5) -> dict[str, Values]:
     """Time on the first batch; each round runs CP-LRP before and after the method, so that a slow moment hits both."""

@@ -77,16 +77,23 @@ def comparisons(records: Sequence[Record]) -> tuple[Row, list[Row]]:
     """Header and rows of every comparison: the difference, its interval, the paired test and the effect sizes."""
     rows = [
         [
-            label(record),
+            f"{label(record)}{_under(record)}",
             f"{record['axiom']}.{name}",
             show({**each, "value": each["difference"]}),
             *effect(each),
-            cell(record),
+            "recorded" if record["verdict"] == "recorded" else cell(record),
         ]
         for record in records
         for name, each in record["paired"].items()
     ]
     return ["comparison", "metric", "difference (interval)", "p", "Holm p", "d_z", "wins", "verdict"], rows
+
+
+def _under(record: Record) -> str:
+    """The removal that a comparison is about, where its spec has several."""
+    inside = record["id"].rpartition("[")[2].removesuffix("]")
+    removal = inside.removeprefix(f"{record['method']}-over-{record['than']}").removeprefix("-")
+    return f", {removal}" if removal and not removal.isdigit() else ""
 
 
 def effect(paired: dict[str, Any]) -> Row:
