@@ -124,7 +124,7 @@ def _find(check: Check, placed: PlacedBound, measurement: Measurement, dtype: st
 def effective_bound(check: Check, placed: PlacedBound, dtype: str) -> Bound:
     """The stated bound, with a tolerance that the run's dtype can meet."""
     from axioms.registry import AXIOMS
-    from axioms.spec.schema import split_metric
+    from axioms.spec.metrics import split_metric
 
     bound = placed.bound
     if bound.equals is not None and bound.abs is None:

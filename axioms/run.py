@@ -22,7 +22,8 @@ from axioms.registry import AXIOMS, METHODS, Axiom
 from axioms.report.heatmaps import examples
 from axioms.spec import Check, MethodRef, PlacedBound, Run
 from axioms.spec.expand import FORWARD
-from axioms.spec.schema import AxiomRef, split_metric
+from axioms.spec.metrics import split_metric
+from axioms.spec.references import AxiomRef
 from axioms.statistics import PairedTest, claim_p, cohen_d_z, holm, win_share
 from axioms.subjects.build import ONLY, BuiltSubject, build_subject, outputs_of, rewritten_subject
 from axioms.subjects.inputs import Inputs

@@ -2,7 +2,9 @@
 
 from axioms.spec.bounds import Bound
 from axioms.spec.expand import Check, Comparison, Expanded, PlacedBound, expand_file
-from axioms.spec.schema import TIERS, MethodRef, Run, Spec, Subject
+from axioms.spec.references import MethodRef
+from axioms.spec.schema import TIERS, Run, Spec
+from axioms.spec.subject import Subject
 
 __all__ = [
     "TIERS",

@@ -12,21 +12,10 @@ from typing import Any
 from axioms.registry import AXIOMS, Axiom
 from axioms.source import Document, Path_, Place
 from axioms.spec.bounds import Bound
-from axioms.spec.schema import (
-    SIDES,
-    AxiomRef,
-    Claims,
-    MethodRef,
-    Reported,
-    RewriteRef,
-    Run,
-    Spec,
-    Subject,
-    TableRef,
-    Tier,
-    options_in_checks,
-    split_metric,
-)
+from axioms.spec.metrics import SIDES, Reported, split_metric
+from axioms.spec.references import AxiomRef, MethodRef, RewriteRef
+from axioms.spec.schema import Claims, Run, Spec, TableRef, Tier, options_in_checks
+from axioms.spec.subject import Subject
 from axioms.spec.validate import load_spec
 from axioms.subjects.removals import Removal
 

@@ -14,7 +14,8 @@ from axioms.errors import Problem, SpecError, did_you_mean
 from axioms.registry import AXIOMS, METHODS
 from axioms.source import Document, Path_
 from axioms.spec.load import load
-from axioms.spec.schema import Spec, options_in_checks, split_metric
+from axioms.spec.metrics import split_metric
+from axioms.spec.schema import Spec, options_in_checks
 
 
 def load_spec(file: Path) -> tuple[Spec, Document]:

@@ -28,7 +28,7 @@ from axioms.subjects.targets import Target, choose
 if TYPE_CHECKING:
     from axioms.attribution import Attribution
     from axioms.spec import Run, Subject
-    from axioms.spec.schema import RewriteRef
+    from axioms.spec.references import RewriteRef
     from axioms.subjects.agreement.benchmark import Agreement
 
 ONLY = "model"

@@ -1,0 +1,196 @@
+"""What a spec names: methods, axioms, models, data and rewrites, each with its options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+import axioms.checks
+import axioms.methods
+import axioms.rewrites
+import axioms.subjects  # noqa: F401  (the four imports fill the registries)
+from axioms.errors import InputError, UnknownName, did_you_mean
+from axioms.registry import AXIOMS, DATA, METHODS, REWRITES, SUBJECTS, Registered, Registry
+from axioms.subjects.fixtures import find_descriptor
+from axioms.subjects.hub import named_directly
+
+
+class Strict(BaseModel):
+    """No unknown keys, no silent conversions, no changes later."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+def fail(what: str) -> PydanticCustomError:
+    """An error whose text is ours, word for word."""
+    return PydanticCustomError("spec", "{what}", {"what": what})
+
+
+def check_options(entry: Registered, options: dict[str, Any]) -> None:
+    """The options against the signature of what they are for."""
+    model = entry.options_model()
+    try:
+        model.model_validate(options)
+    except ValidationError as error:
+        said = []
+        for each in error.errors():
+            name = str(each["loc"][0]) if each["loc"] else ""
+            if each["type"] == "extra_forbidden":
+                said.append(f"{entry.name!r} has no option {name!r}.{did_you_mean(name, model.model_fields)}")
+            else:
+                said.append(f"option {name!r}: {each['msg']}; found {each['input']!r}.")
+        raise fail(" ".join(said)) from None
+
+
+def named_schema(registry: Registry[Any], what: str) -> WithJsonSchema:
+    """JSON Schema of `name` or `{name: {options}}`, with the built-in names for completion."""
+    name = {"anyOf": [{"enum": list(registry)}, {"type": "string"}]}
+    mapping = {"type": "object", "minProperties": 1, "maxProperties": 1}
+    return WithJsonSchema({"description": what, "anyOf": [name, mapping]})
+
+
+def split_named(raw: Any, what: str) -> tuple[str, Any]:
+    """`name` or `{name: options}` as (name, options)."""
+    if isinstance(raw, str):
+        return raw, {}
+    if isinstance(raw, dict) and len(raw) == 1:
+        name, options = next(iter(raw.items()))
+        return name, {} if options is None else options
+    raise fail(f"a {what} is a name or a mapping {{name: {{option: value}}}}; found {raw!r}")
+
+
+class MethodRef(Strict):
+    """A method with its options, under the label that the rest of the spec uses for it."""
+
+    name: str
+    label: str
+    options: dict[str, Any] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, raw: Any) -> Any:
+        name, options = split_named(raw, "method")
+        if not isinstance(options, dict):
+            raise fail(f"the options of {name!r} must be a mapping; found {options!r}")
+        options = dict(options)
+        label = options.pop("as", name)
+        if not isinstance(label, str) or not label:
+            raise fail(f"`as` must be a name; found {label!r}")
+        known(METHODS, name)
+        check_options(METHODS.get(name), options)
+        return {"name": name, "label": label, "options": options}
+
+
+class AxiomRef(Strict):
+    """An axiom with its options."""
+
+    name: str
+    options: dict[str, Any] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, raw: Any) -> Any:
+        name, options = split_named(raw, "axiom")
+        known(AXIOMS, name)
+        if not isinstance(options, dict):
+            raise fail(f"the options of {name!r} must be a mapping; found {options!r}")
+        check_options(AXIOMS.get(name), options)
+        return {"name": name, "options": options}
+
+
+class SubjectRef(Strict):
+    """A model by name: registered in Python, or described in a `fixtures/` folder beside the specs."""
+
+    name: str
+    options: dict[str, Any] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, raw: Any, info: ValidationInfo) -> Any:
+        return _subject_or_data(raw, info, SUBJECTS, "model")
+
+
+class DataRef(Strict):
+    """Data by name: registered in Python (`points: [[2, 3, 4]]`), or described in a `fixtures/` folder."""
+
+    name: str
+    options: dict[str, Any] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, raw: Any, info: ValidationInfo) -> Any:
+        return _subject_or_data(raw, info, DATA, "data")
+
+
+def known(registry: Registry[Any], name: str) -> None:
+    """An error with a suggestion where the name is not registered."""
+    try:
+        registry.get(name)
+    except UnknownName as error:
+        raise fail(str(error)) from None
+
+
+def _subject_or_data(raw: Any, info: ValidationInfo, registry: Registry[Registered], kind: str) -> dict[str, Any]:
+    name, options = split_named(raw, kind)
+    if not isinstance(options, dict):
+        options = {"values": options}  # `points: [[2, 3, 4]]` is short for `points: {values: [[2, 3, 4]]}`
+    file = (info.context or {}).get("file")
+    descriptor = find_descriptor(name, file) if file is not None else None
+    if descriptor is not None:
+        if descriptor.kind != kind:
+            raise fail(f"{name!r} is a {descriptor.kind} fixture, and a {kind} fixture is wanted here")
+        entry = registry.get(descriptor.build)
+        check_options(entry, descriptor.build_options(options))
+    elif name in registry:
+        check_options(registry.get(name), options)
+    elif kind == "model" and "/" in name:
+        _check_hub_model(name, options)
+    else:
+        hint = did_you_mean(name, registry)
+        raise fail(f"there is no {kind} {name!r}: not registered, and no fixtures/{name}.yaml beside the spec.{hint}")
+    return {"name": name, "options": options}
+
+
+def _check_hub_model(name: str, options: dict[str, Any]) -> None:
+    """`owner/model` and `./folder` need not be registered; whether they exist is asked when a check runs."""
+    try:
+        named = named_directly(name, options)
+    except InputError as error:
+        raise fail(str(error)) from None
+    assert named is not None
+    check_options(SUBJECTS.get(named[0]), named[1])
+
+
+class RewriteRef(Strict):
+    """A rewrite with its options."""
+
+    name: str
+    options: dict[str, Any] = {}
+    optional: bool = False
+    """Asked for by `rewrites: all`: where its pattern does not occur, its checks are skipped with the reason."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, raw: Any) -> Any:
+        if isinstance(raw, RewriteRef):
+            return raw
+        name, options = split_named(raw, "rewrite")
+        known(REWRITES, name)
+        if not isinstance(options, dict):
+            raise fail(f"the options of {name!r} must be a mapping; found {options!r}")
+        check_options(REWRITES.get(name), options)
+        return {"name": name, "options": options}
+
+
+ALL_OR_SOME = WithJsonSchema(
+    {"anyOf": [{"const": "all"}, {"type": "array", "items": named_schema(REWRITES, "a rewrite").json_schema}]}
+)
