@@ -10,6 +10,8 @@ Record = dict[str, Any]
 
 R, PASSES = "pearson.mean", "passes"
 EXACT = "loo"
+LEAST = 0.1
+"""Passes below which a method makes none at all: `random` has no place on the curve."""
 
 
 class Point(NamedTuple):
@@ -32,9 +34,12 @@ def points(records: Sequence[Record]) -> dict[str, list[Point]]:
         quantity, passes = record["metrics"].get(R), cost["metrics"].get(PASSES)
         if quantity is None or passes is None or None in (quantity["value"], passes["value"]):
             continue
+        if passes["value"] < LEAST:
+            continue
         interval = quantity["interval"]
         point = Point(record["method"], passes["value"], quantity["value"], interval and (interval[0], interval[1]))
-        found.setdefault(record["spec"], []).append(point)
+        if point not in found.setdefault(record["spec"], []):  # recorded, and judged by another check
+            found[record["spec"]].append(point)
     return {spec: sorted(each, key=lambda point: point.passes) for spec, each in found.items()}
 
 
@@ -67,18 +72,28 @@ def save_pareto(records: Sequence[Record], folder: Path) -> list[Path]:
 def _figure(spec: str, found: Sequence[Point]) -> Any:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    figure = Figure(figsize=(7.6, 4.4), layout="constrained")
     axes = figure.subplots()
     along = front(found)
     axes.step([each.passes for each in along], [each.r for each in along], where="post", color="#BBBBBB", zorder=1)
-    for point in found:
-        colour = "#D55E00" if point.method == EXACT else "#0072B2" if point in along else "#888888"
+    for number, point in enumerate(found, start=1):
+        colour = "#D55E00" if point.method == EXACT else "#0072B2" if point in along else "#777777"
         if point.interval is not None:
             axes.vlines(point.passes, *point.interval, color=colour, linewidth=1.2)
-        axes.plot(point.passes, point.r, "o", color=colour, markersize=5)
+        label = f"{number}  {point.method}: {point.passes:.1f}, {point.r:.2f}"
+        axes.plot(point.passes, point.r, "o", color=colour, markersize=5, label=label)
+        # Left and right in turn: neighbours in cost are often neighbours in r.
+        side = 6 if number % 2 else -6
         axes.annotate(
-            point.method, (point.passes, point.r), xytext=(5, 3), textcoords="offset points", fontsize=7, color=colour
+            str(number),
+            (point.passes, point.r),
+            xytext=(side, 0),
+            textcoords="offset points",
+            ha="left" if side > 0 else "right",
+            va="center",
+            color=colour,
         )
+    figure.legend(loc="outside right center", frameon=False, fontsize=7, title="passes, r", title_fontsize=7)
     axes.set_xscale("log")
     axes.set_xlabel("cost in passes (time over that of CP-LRP)")
     axes.set_ylabel("mean Pearson r with LOO")

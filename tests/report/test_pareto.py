@@ -21,9 +21,12 @@ def record(axiom: str, method: str, spec: str = "specs/a.yaml", **metrics: Any) 
 RECORDS = [
     record("loo_correlation", "loo", pearson__mean=1.0),
     record("loo_correlation", "cp_lrp", pearson__mean=0.6),
+    record("loo_correlation", "cp_lrp", pearson__mean=0.6),  # by two checks
     record("loo_correlation", "removal_grouped", pearson__mean=0.8),
     record("loo_correlation", "integrated_gradients", pearson__mean=0.4),
     record("loo_correlation", "untimed", pearson__mean=0.9),
+    record("loo_correlation", "random", pearson__mean=0.0),
+    record("cost", "random", passes=0.001),
     record("cost", "loo", passes=9.0),
     record("cost", "cp_lrp", passes=1.0),
     record("cost", "removal_grouped", passes=3.0),
@@ -55,4 +58,4 @@ def test_figures_are_written_once_for_each_spec_and_are_the_same_again(tmp_path:
     assert b"removal_grouped" in first
     save_pareto(RECORDS, tmp_path)
     assert written[1].read_bytes() == first
-    assert save_pareto(RECORDS[:3], tmp_path / "none") == []
+    assert save_pareto(RECORDS[:4], tmp_path / "none") == []
