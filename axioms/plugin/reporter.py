@@ -13,6 +13,7 @@ from axioms.plugin.items import REUSED
 from axioms.report.agreement import write_agreement
 from axioms.report.figures_matrix import save_matrix
 from axioms.report.files import write_paper
+from axioms.report.pareto import save_pareto
 from axioms.report.results import Results
 from axioms.report.rewrites import cells_of, in_one_line
 from axioms.report.tables import CLAIMED, FAILED, aligned, beside_paper, comparisons, matrix, within
@@ -52,6 +53,7 @@ class Reporter:
             self._agreement = write_agreement(self.results.records, self.results.folder)
             self._paper = write_paper(self.results.records, self.results.folder)
             save_matrix(cells_of(self.results.records), self.results.folder / "figures")
+            save_pareto(self.results.records, self.results.folder / "figures")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The matrix, the numbers beside the paper's, and where the report is."""
