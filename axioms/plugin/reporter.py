@@ -19,6 +19,8 @@ from axioms.report.rewrites import cells_of, in_one_line
 from axioms.report.tables import CLAIMED, FAILED, aligned, beside_paper, comparisons, matrix, within
 
 SAVE_EVERY = 5.0
+SAVE_SHARE = 0.05
+"""At most this share of a run goes into saving what is there so far: a long document takes long to write."""
 STATUS = {0: "passed", 1: "failed", 2: "interrupted"}
 
 
@@ -27,7 +29,7 @@ class Reporter:
 
     def __init__(self, config: pytest.Config) -> None:
         self.results = Results(config.rootpath / config.getoption("--axioms-report"), config.rootpath)
-        self._saved = time.monotonic()
+        self._next_save = time.monotonic() + SAVE_EVERY
         self._agreement: list[Path] = []
         self._paper: list[Path] = []
 
@@ -40,9 +42,11 @@ class Reporter:
         record: dict[str, Any] | None = getattr(report, "axioms_record", None)
         if record is not None:
             self.results.add(record)
-            if time.monotonic() - self._saved > SAVE_EVERY:
+            started = time.monotonic()
+            if started > self._next_save:
                 self.results.save("running")
-                self._saved = time.monotonic()
+                done = time.monotonic()
+                self._next_save = done + max(SAVE_EVERY, (done - started) / SAVE_SHARE)
         elif report.skipped and "axioms" in report.keywords and isinstance(report.longrepr, tuple):
             self.results.skip(report.nodeid, report.longrepr[2].removeprefix("Skipped: "))
 

@@ -91,9 +91,8 @@ def comparisons(records: Sequence[Record]) -> tuple[Row, list[Row]]:
 
 def _under(record: Record) -> str:
     """The removal that a comparison is about, where its spec has several."""
-    inside = record["id"].rpartition("[")[2].removesuffix("]")
-    removal = inside.removeprefix(f"{record['method']}-over-{record['than']}").removeprefix("-")
-    return f", {removal}" if removal and not removal.isdigit() else ""
+    before, _, removal = record["id"].removesuffix("]").partition(f"{record['method']}-over-{record['than']}-")
+    return f", {removal}" if before and removal and not removal.isdigit() else ""
 
 
 def effect(paired: dict[str, Any]) -> Row:

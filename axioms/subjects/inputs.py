@@ -31,6 +31,8 @@ class Inputs:
     """How the features reach the model: None, its first argument; `embeddings`; else the keyword of that name."""
     removal: Removal = ZERO
     """What removing a feature means."""
+    unremovable: str = ""
+    """Why nothing can be removed, where that is so; said only when something is to be."""
     candidates: Tensor | None = None
     """batch x features, bool: the features that are removed, ranked and correlated. None where all are.
 

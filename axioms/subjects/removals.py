@@ -91,7 +91,8 @@ def prepared(
     if kind in BY_MASK and (mask is None or mask.dim() != 2 or mask.shape != inputs.features.shape[:2]):
         raise InputError(f"removal by {kind} needs an `attention_mask` of batch x tokens among the inputs.")
     if kind == "attention_mask":
-        return replace(inputs, fixed={**inputs.fixed, **fixed_positions(module, inputs)})
+        fixed = {**inputs.fixed, **fixed_positions(module, inputs)}
+        return replace(inputs, fixed=fixed, unremovable=moved_by_a_mask(module))
     if inputs.slot != EMBEDDINGS:
         raise InputError(f"removal by {kind} is for texts given as `input_ids`; use `zero` for other features.")
     if kind == "delete":
@@ -105,6 +106,8 @@ def prepared(
 def without(inputs: Inputs, removed: Tensor, draw: int = 0) -> Inputs:
     """The inputs with the features where `removed` (batch x features, bool) is true taken out."""
     kind = inputs.removal.kind
+    if inputs.unremovable:
+        raise InputError(inputs.unremovable)
     if kind == "attention_mask":
         mask = inputs.fixed["attention_mask"]
         gone = removed & ~last_resort(inputs, removed)
@@ -174,15 +177,22 @@ def shortened(inputs: Inputs, removed: Tensor) -> Inputs:
     return replace(inputs, features=features, fixed=fixed, position=position, candidates=there)
 
 
+def moved_by_a_mask(module: torch.nn.Module) -> str:
+    """Why no token can be masked in a model whose positions nothing but the mask says; empty where it can."""
+    config = getattr(module, "config", None)
+    kind = getattr(config, "model_type", None)
+    if kind not in ALIBI_FROM_MASK or (kind == "falcon" and not getattr(config, "alibi", False)):
+        return ""
+    return (
+        f"{kind} counts its positions over the attention mask, so that masking a token would move all that follow; "
+        "use another removal, for example `delete` or `mean_embedding`."
+    )
+
+
 def fixed_positions(module: torch.nn.Module, inputs: Inputs) -> Mapping[str, Tensor]:
     """The positions that the model counts over the whole mask, for one that would count them over what is left."""
     config = getattr(module, "config", None)
     kind, mask = getattr(config, "model_type", None), inputs.fixed["attention_mask"]
-    if kind in ALIBI_FROM_MASK and (kind != "falcon" or getattr(config, "alibi", False)):
-        raise InputError(
-            f"{kind} counts its positions over the attention mask, so that masking a token would move all that follow; "
-            "use another removal, for example `delete` or `mean_embedding`."
-        )
     if kind not in POSITIONS_FROM_MASK or "position_ids" in inputs.fixed:
         return {}
     return {"position_ids": (mask.cumsum(dim=1) * mask - 1).long()}

@@ -250,7 +250,8 @@ def test_stop_in_one_head_alone() -> None:
 
 def test_every_rule_has_an_oracle() -> None:
     tested = "epsilon gamma alpha1_beta0 identity uniform signal_take_all taylor norm_as_linear stop scan_product"
-    assert set(RULES) == set(tested.split())
+    elsewhere = {"aumann_shapley"}  # tests/propagate/test_blocks.py
+    assert set(RULES) - elsewhere == set(tested.split())
 
 
 def _close(found: Array, wanted: Array, output: Array) -> None:

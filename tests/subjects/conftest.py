@@ -97,6 +97,9 @@ class StandIn:
                 wheel.writestr(member, content)
             wheel.writestr(f"{name}/__init__.py", "raise SystemExit('a wheel must not be imported')")
             wheel.writestr(f"{name}-1.0.dist-info/METADATA", metadata)
+            kind = "Wheel-Version: 1.0\nGenerator: a test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+            wheel.writestr(f"{name}-1.0.dist-info/WHEEL", kind)  # older versions of pip read it
+            wheel.writestr(f"{name}-1.0.dist-info/RECORD", "")
         file = f"{name}-1.0-py3-none-any.whl"
         sha256, described = sha(archive.getvalue()), sha(metadata)
         link = f'<a href="/files/{file}#sha256={sha256}" data-core-metadata="sha256={described}">{file}</a>'

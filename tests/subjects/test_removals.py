@@ -264,8 +264,9 @@ def test_bloom_would_move_its_tokens() -> None:
     from transformers import BloomConfig, BloomForCausalLM
 
     model = BloomForCausalLM(BloomConfig(vocab_size=40, hidden_size=16, n_layer=1, n_head=2))
+    inputs = read_inputs(model, batch())
     with pytest.raises(InputError, match="would move all that follow"):
-        read_inputs(model, batch(), "attention_mask")
+        inputs.without(torch.zeros(inputs.features.shape[:2], dtype=torch.bool))
 
 
 class TestUnits:
