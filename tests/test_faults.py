@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+import axioms.propagate.degrees
 import axioms.subjects.build
 from axioms.propagate.operations import Operation
 from axioms.propagate.rules import RULES, Rule, scale_gradient
