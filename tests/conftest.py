@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import matplotlib.figure  # noqa: F401
 import pytest
 import scipy.stats  # noqa: F401
-import torch  # noqa: F401
+import torch
+import torch._dynamo  # noqa: F401
 from hypothesis import HealthCheck, settings
 
-# Imported here, because pytester drops what an inner run imports, and torch cannot be imported twice.
+# Imported here, because pytester drops what an inner run imports, and none of these can be imported twice.
 import axioms.propagate.engine
 import axioms.run  # noqa: F401
 

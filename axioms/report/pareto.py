@@ -54,10 +54,13 @@ def front(found: Sequence[Point]) -> list[Point]:
 
 def save_pareto(records: Sequence[Record], folder: Path) -> list[Path]:
     """One figure (PNG and SVG) for each spec that measured both; the files that were written."""
+    measured = points(records)
+    if not measured:
+        return []
     import matplotlib
 
     written = []
-    for spec, found in points(records).items():
+    for spec, found in measured.items():
         folder.mkdir(parents=True, exist_ok=True)
         stem = f"pareto-{Path(spec).stem}"
         with matplotlib.rc_context({"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "axioms"}):
