@@ -11,8 +11,9 @@ from torch import Tensor
 
 import axioms.propagate.degrees
 import axioms.subjects.build
+from axioms.propagate.gradients import scale_gradient
 from axioms.propagate.operations import Operation
-from axioms.propagate.rules import RULES, Rule, scale_gradient
+from axioms.propagate.rules import RULES, Rule
 
 COVERED_BY = {
     "epsilon": "linear_epsilon.yaml",

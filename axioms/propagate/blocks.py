@@ -18,10 +18,11 @@ from torch.overrides import TorchFunctionMode
 
 from axioms.errors import InputError
 from axioms.propagate.decomposed import attention
+from axioms.propagate.functions import ACTIVATIONS, GATES, NORMALIZERS
+from axioms.propagate.gradients import with_gradient_of
 from axioms.propagate.modules import Where, watching
 from axioms.propagate.operations import BLOCK, Block, Operation, has_variable, variables
-from axioms.propagate.parse import ACTIVATIONS, GATES, NORMALIZERS
-from axioms.propagate.rules import rule, with_gradient_of
+from axioms.propagate.rules import rule
 from axioms.propagate.scores import CONTRACTIONS, MAKES_OTHER
 from axioms.subjects.inputs import Inputs
 from axioms.subjects.model import Model

@@ -17,8 +17,9 @@ import torch
 from torch import Tensor
 
 from axioms.propagate.engine import Propagation
+from axioms.propagate.gradients import scale_gradient, stabilized
 from axioms.propagate.operations import NORMALIZER, Linear, Operation, Product, Sum, variables
-from axioms.propagate.rules import DEGREE, rule, scale_gradient, stabilized
+from axioms.propagate.rules import DEGREE, rule
 
 NORMALIZES = "_axioms_normalizes"
 """Mark of a deviation or its inverse, which is held constant: a product with it is a norm."""

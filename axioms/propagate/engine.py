@@ -17,9 +17,10 @@ from axioms.propagate import ledger, tap
 from axioms.propagate.blocks import as_operations, find_blocks
 from axioms.propagate.composite import Composite
 from axioms.propagate.decomposed import DECOMPOSED
+from axioms.propagate.functions import IN_PLACE, JOINS, PASSIVE
 from axioms.propagate.modules import Where, watching
 from axioms.propagate.operations import ACTIVATION, BLOCK, GATE, SOFTMAX, Operation, Pointwise, has_variable
-from axioms.propagate.parse import IN_PLACE, JOINS, PASSIVE, parse
+from axioms.propagate.parse import parse
 from axioms.propagate.rules import CONSTANT_HEADS, DEGREE, GATED, RULES
 from axioms.subjects.inputs import Inputs
 from axioms.subjects.model import Model
@@ -92,7 +93,7 @@ class Propagation(TorchFunctionMode):
             return
         raise UncoveredOperation(
             f"no rule covers {name!r} in module {self.where.path or '(the model itself)'!r}. Name the function in "
-            "axioms/propagate/parse.py with the kind of operation that it is, or add an entry for it to the composite; "
+            "axioms/propagate/functions.py with its kind of operation, or give the composite an entry for it; "
             "strict=False lets relevance cross it by the plain gradient and notes it in the ledger."
         )
 

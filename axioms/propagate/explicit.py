@@ -17,10 +17,13 @@ from torch.overrides import TorchFunctionMode
 from axioms.errors import UncoveredOperation, UnknownName, did_you_mean
 from axioms.propagate.composite import Composite
 from axioms.propagate.decomposed import DECOMPOSED
-from axioms.propagate.explicit_rules import EXPLICIT_RULES, MARKS, Step, epsilon, unchanged
+from axioms.propagate.explicit_rules import EXPLICIT_RULES, MARKS, epsilon, unchanged
+from axioms.propagate.functions import PASSIVE
 from axioms.propagate.modules import Where, watching
 from axioms.propagate.operations import ACTIVATION, GATE, LINEAR, SOFTMAX, Operation, Pointwise, variables
-from axioms.propagate.parse import PASSIVE, argument, parse
+from axioms.propagate.parse import parse
+from axioms.propagate.parser import argument
+from axioms.propagate.step import Step
 from axioms.subjects.inputs import Inputs
 from axioms.subjects.model import Model
 from axioms.subjects.targets import Target

@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 
 from axioms.errors import InputError
-from axioms.propagate.parse import argument
-from axioms.propagate.rules import scale_gradient
+from axioms.propagate.gradients import scale_gradient
+from axioms.propagate.parser import argument
 from axioms.propagate.scores import Following
 from axioms.subjects.inputs import Inputs
 from axioms.subjects.model import Model

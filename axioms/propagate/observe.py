@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from axioms.propagate.decomposed import DECOMPOSED
-from axioms.propagate.parse import NORMALIZERS, argument
+from axioms.propagate.functions import NORMALIZERS
+from axioms.propagate.parser import argument
 from axioms.subjects.inputs import Inputs
 from axioms.subjects.model import Model
 

@@ -1,92 +1,36 @@
-"""Torch functions to operations, by name. To cover another function, name it here with the kind that it is."""
+"""Torch functions to operations, by name. To cover another function, name it in functions.py or parse it here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
+import axioms.propagate.norms  # noqa: F401, registers its parsers
+from axioms.propagate.functions import ACTIVATIONS, GATES, JOINS, NORMALIZERS
 from axioms.propagate.operations import (
     ACTIVATION,
     CLAMP,
     GATE,
     LINEAR,
-    NORM,
     NORMALIZER,
     PRODUCT,
     SOFTMAX,
     SUM,
     Linear,
-    Norm,
     Operation,
     Pointwise,
     Product,
     Sum,
 )
-
-Args = tuple[Any, ...]
-Kwargs = Mapping[str, Any]
-Parser = Callable[[str, Callable[..., Any], Args, Kwargs], Operation | None]
-"""The operation of a call with variables in it; None where the plain gradient is the rule."""
-
-PARSERS: dict[str, Parser] = {}
-
-PASSIVE = frozenset(
-    """__get__ __set__ __getitem__ __setitem__ __neg__ __len__ __iter__ __hash__ __repr__ __format__ __contains__ neg
-    negative view reshape view_as reshape_as transpose permute swapaxes swapdims movedim moveaxis t adjoint
-    unsqueeze squeeze expand expand_as broadcast_to repeat repeat_interleave tile flatten unflatten ravel unbind
-    split chunk tensor_split unsafe_chunk narrow select index_select take_along_dim gather contiguous clone roll
-    flip to type type_as float double half bfloat16 pad dropout dropout1d dropout2d alpha_dropout detach size
-    dim numel is_floating_point stride is_contiguous storage_offset data_ptr element_size ndimension
-    requires_grad_ eq ne lt le gt ge __eq__ __ne__ __lt__ __le__ __gt__ __ge__ isfinite isnan isinf any all
-    argmax argmin argsort topk sort max amax max_pool1d max_pool2d max_pool3d adaptive_max_pool1d
-    adaptive_max_pool2d index_add index_add_ index_put index_put_ scatter scatter_ scatter_add scatter_add_
-    zeros_like ones_like empty_like full_like new_zeros new_ones new_empty new_full new_tensor is_complex
-    result_type copy_ register_hook retain_grad backward tril triu diagonal unfold as_strided item tolist
-    is_nonzero __bool__ __index__ get_device is_same_size broadcast_tensors meshgrid masked_select sign""".split()
-)
-"""Calls that move, copy, choose or compare numbers: each value goes where it goes, and the plain gradient says so."""
-
-ACTIVATIONS = """relu relu_ gelu silu silu_ tanh tanh_ leaky_relu leaky_relu_ elu elu_ selu celu mish hardswish hardtanh
-    relu6 softsign tanhshrink softshrink hardshrink prelu erf threshold""".split()
-"""Functions with g(0) = 0, for which the identity rule is exact where the input is zero."""
-JOINS = "cat concat concatenate stack hstack vstack where masked_fill masked_fill_".split()
-"""Calls that put variables beside constants."""
-IN_PLACE = frozenset(
-    """add_ sub_ mul_ div_ __iadd__ __isub__ __imul__ __itruediv__ relu_ silu_ tanh_ leaky_relu_ elu_ sigmoid_ exp_
-    rsqrt_ sqrt_ baddbmm_""".split()
-)
-"""Operations that overwrite their first argument: done beside it, under their rule, and then written there."""
-GATES = "sigmoid sigmoid_ hardsigmoid softplus exp exp_ logsigmoid".split()
-"""Functions with g(0) != 0: no share of their value belongs to their input alone. A composite must say what to do."""
-NORMALIZERS = "rsqrt rsqrt_ sqrt sqrt_ std var norm vector_norm linalg_vector_norm".split()
+from axioms.propagate.parser import PARSERS, Args, Kwargs, argument, is_variable, parser
 
 
 def parse(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
     """The operation behind a call; KeyError where nothing here knows the function."""
     return PARSERS[name](name, func, args, kwargs)
-
-
-def parser(*names: str) -> Callable[[Parser], Parser]:
-    """Register a parser for these function names."""
-
-    def register(function: Parser) -> Parser:
-        PARSERS.update(dict.fromkeys(names, function))
-        return function
-
-    return register
-
-
-def is_variable(value: Any) -> bool:
-    """Whether it depends on the input."""
-    return isinstance(value, Tensor) and value.requires_grad
-
-
-def argument(args: Args, kwargs: Kwargs, place: int, name: str, default: Any = None) -> Any:
-    """A positional-or-keyword argument."""
-    return args[place] if len(args) > place else kwargs.get(name, default)
 
 
 @parser("linear", "conv1d", "conv2d", "conv3d")
@@ -209,62 +153,6 @@ def _softmax(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) ->
     return Pointwise(SOFTMAX, name, lambda: func(*args, **kwargs), args[0] if args else kwargs["input"])
 
 
-@parser("layer_norm")
-def _layer_norm(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    value, shape = args[0], argument(args, kwargs, 1, "normalized_shape")
-    weight, bias = argument(args, kwargs, 2, "weight"), argument(args, kwargs, 3, "bias")
-    eps = argument(args, kwargs, 4, "eps", 1e-5)
-    dims = tuple(range(-len(shape), 0))
-    return Norm(NORM, name, lambda: func(*args, **kwargs), value, weight, bias, eps, dims, True, _same)
-
-
-@parser("rms_norm")
-def _rms_norm(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    value, shape, weight = args[0], argument(args, kwargs, 1, "normalized_shape"), argument(args, kwargs, 2, "weight")
-    eps = argument(args, kwargs, 3, "eps")
-    eps = torch.finfo(value.dtype).eps if eps is None else eps
-    return Norm(
-        NORM, name, lambda: func(*args, **kwargs), value, weight, None, eps, tuple(range(-len(shape), 0)), False, _same
-    )
-
-
-@parser("group_norm")
-def _group_norm(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    value, groups = args[0], argument(args, kwargs, 1, "num_groups")
-    weight, bias = argument(args, kwargs, 2, "weight"), argument(args, kwargs, 3, "bias")
-    eps = argument(args, kwargs, 4, "eps", 1e-5)
-    shape = (1, -1, *(1,) * (value.dim() - 2))
-    weight, bias = (None if each is None else each.reshape(shape) for each in (weight, bias))
-    return Norm(
-        NORM,
-        name,
-        lambda: func(*args, **kwargs),
-        value,
-        weight,
-        bias,
-        eps,
-        (-1,),
-        True,
-        lambda x: x.reshape(len(x), groups, -1),
-    )
-
-
-@parser("batch_norm")
-def _batch_norm(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    """In evaluation mode a batch norm is a linear map with a bias."""
-    value, mean, variance = args[0], argument(args, kwargs, 1, "running_mean"), argument(args, kwargs, 2, "running_var")
-    weight, bias = argument(args, kwargs, 3, "weight"), argument(args, kwargs, 4, "bias")
-    if argument(args, kwargs, 5, "training", False) or mean is None:
-        raise KeyError(name)
-    scale = torch.rsqrt(variance + argument(args, kwargs, 7, "eps", 1e-5))
-    scale = scale if weight is None else scale * weight
-    shift = -mean * scale if bias is None else bias - mean * scale
-    shape = (1, -1, *(1,) * (value.dim() - 2))
-    return Linear(
-        LINEAR, name, lambda: func(*args, **kwargs), value, scale.reshape(shape), shift.reshape(shape), torch.mul
-    )
-
-
 @parser("div", "__truediv__", "true_divide", "divide", "div_", "__itruediv__", "__rtruediv__", "__rdiv__")
 def _division(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
     """By a constant it is passive. By a variable it normalizes: the denominator is held constant."""
@@ -302,7 +190,3 @@ def _gate(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Op
 @parser(*NORMALIZERS)
 def _normalizer(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
     return Pointwise(NORMALIZER, name, lambda: func(*args, **kwargs), args[0] if args else kwargs["input"])
-
-
-def _same(x: Tensor) -> Tensor:
-    return x

@@ -8,11 +8,19 @@ is g, dividing relevance by z + eps * sign(z) instead of z scales g by z / (z + 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
 
+from axioms.propagate.gradients import (
+    divided,
+    linear_norm,
+    scale_gradient,
+    send_gradient,
+    stabilized,
+    wide,
+    with_gradient_of,
+)
 from axioms.propagate.operations import CLAMP, LINEAR, PRODUCT, SUM, Linear, Norm, Operation, Pointwise, Product, Sum
 
 Rule = Callable[..., Tensor]
@@ -31,66 +39,6 @@ def rule(function: Rule) -> Rule:
     """Register a rule under its own name: `function(operation, **options) -> value`."""
     RULES[function.__name__] = function
     return function
-
-
-class _ScaleGradient(torch.autograd.Function):
-    """The value itself; its gradient times a factor.
-
-    Marked as changed in place, so that no copy is made and models may go on to change the value in place.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, value: Tensor, factor: Tensor | float) -> Tensor:
-        ctx.factor = factor
-        ctx.set_materialize_grads(False)  # where nothing arrives, as behind a bypassed softmax, nothing is computed
-        ctx.mark_dirty(value)
-        return value
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        return None if gradients[0] is None else gradients[0] * ctx.factor, None
-
-
-class _GradientOf(torch.autograd.Function):
-    """The value of one tensor with the gradient of another of the same shape."""
-
-    @staticmethod
-    def forward(ctx: Any, value: Tensor, stand_in: Tensor) -> Tensor:
-        return value.clone()
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        return None, gradients[0]
-
-
-def scale_gradient(value: Tensor, factor: Tensor | float) -> Tensor:
-    """`value` with its gradient multiplied by `factor`."""
-    return _ScaleGradient.apply(value, factor)
-
-
-def with_gradient_of(value: Tensor, stand_in: Tensor) -> Tensor:
-    """`value`, whose gradient goes to `stand_in` of the same shape."""
-    return _GradientOf.apply(value, stand_in)
-
-
-def divided(numerator: Tensor, denominator: Tensor) -> Tensor:
-    """Quotient without gradient, 0 where the denominator is 0 (or so small that the quotient is no number)."""
-    return (numerator.detach() / denominator.detach()).nan_to_num_(0.0, 0.0, 0.0)
-
-
-def wide(value: Tensor) -> Tensor:
-    """In float32 at least: sums of one sign overflow half precision where the output itself does not."""
-    return value.float() if value.dtype in (torch.float16, torch.bfloat16) else value
-
-
-def stabilized(value: Tensor, parts: Tensor | float, epsilon: float) -> Tensor | float:
-    """z / (parts * z + epsilon * sign(z)) with sign(0) = 1; at epsilon 0 simply 1 / parts, also where z is 0."""
-    if epsilon == 0:
-        return 1 / parts
-    value = value.detach()
-    total = parts * value
-    share = value / (total + epsilon * torch.where(value < 0, -1.0, 1.0).to(value.dtype))
-    return torch.where(total.isinf(), 1 / parts, share)  # a masked logit
 
 
 @rule
@@ -126,7 +74,7 @@ def gamma(operation: Operation, *, gamma: float = 0.25) -> Tensor:
     bias = None if operation.bias is None else wide(operation.bias)
     favoured_bias = 0 if bias is None else bias * (bias * value.detach() > 0)
     share = divided(wide(value), total + gamma * favoured_bias)
-    return _GradientOf.apply(value.detach(), (total * share).to(value.dtype))
+    return with_gradient_of(value.detach(), (total * share).to(value.dtype))
 
 
 @rule
@@ -139,7 +87,7 @@ def alpha1_beta0(operation: Operation) -> Tensor:
     share = divided(wide(value), positive + bias)
     # Where next to nothing is positive, there is nothing to give it to, and the quotient would overflow.
     share = share.masked_fill(share.abs() > 1 / torch.finfo(value.dtype).eps, 0)
-    return _GradientOf.apply(value.detach(), (positive * share).to(value.dtype))
+    return with_gradient_of(value.detach(), (positive * share).to(value.dtype))
 
 
 def _signed_parts(operation: Linear) -> tuple[Tensor, Tensor]:
@@ -156,24 +104,10 @@ def identity(operation: Operation) -> Tensor:
     assert isinstance(operation, Pointwise)
     with torch.no_grad():
         value = operation.forward()
-    result: Tensor = _SendGradient.apply(value.detach(), operation.input, divided(value, operation.input))
+    result = send_gradient(value.detach(), operation.input, divided(value, operation.input))
     if operation.name != CLAMP:
         setattr(result, GATED, True)
     return result
-
-
-class _SendGradient(torch.autograd.Function):
-    """The value; its gradient times a factor goes to another tensor of the same shape."""
-
-    @staticmethod
-    def forward(ctx: Any, value: Tensor, x: Tensor, factor: Tensor) -> Tensor:
-        ctx.factor = factor
-        ctx.mark_dirty(value)
-        return value
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        return None, gradients[0] * ctx.factor, None
 
 
 @rule
@@ -221,38 +155,13 @@ def norm_as_linear(operation: Operation) -> Tensor:
             )
         else:
             value, scale = operation.forward(), _inverse_deviation(operation)
-    return _LinearNorm.apply(value, operation.input, scale, operation)
+    return linear_norm(value, operation, scale)
 
 
 def _inverse_deviation(operation: Norm) -> Tensor:
     x = wide(operation.grouped(operation.input))
     centered = x - x.mean(operation.dims, keepdim=True) if operation.centered else x
     return torch.rsqrt((centered * centered).mean(operation.dims, keepdim=True) + operation.eps)
-
-
-class _LinearNorm(torch.autograd.Function):
-    """The value of a norm with the gradient of the linear map that it is once its deviation is fixed."""
-
-    @staticmethod
-    def forward(ctx: Any, value: Tensor, x: Tensor, scale: Tensor, operation: Norm) -> Tensor:
-        ctx.scale, ctx.shape = scale, x.shape
-        # Without its tensors: they would be kept alive until the backward pass.
-        ctx.weight, ctx.dims, ctx.centered, ctx.grouped = (
-            operation.weight,
-            operation.dims,
-            operation.centered,
-            operation.grouped,
-        )
-        ctx.mark_dirty(value)
-        return value
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        gradient = gradients[0] if ctx.weight is None else gradients[0] * ctx.weight
-        dtype, gradient = gradient.dtype, ctx.grouped(gradient) * ctx.scale
-        if ctx.centered:
-            gradient -= gradient.mean(ctx.dims, keepdim=True)
-        return None, gradient.reshape(ctx.shape).to(dtype), None, None
 
 
 @rule

@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from axioms.errors import InputError
 from axioms.propagate.composite import Composite, layer_number
 from axioms.propagate.engine import Propagation
+from axioms.propagate.gradients import stabilized
 from axioms.propagate.modules import Where
 from axioms.propagate.operations import LINEAR, SOFTMAX, Operation, Product, variables
-from axioms.propagate.rules import stabilized
 
 THROUGH = "_axioms_through_softmax"
 """Mark of a tensor that depends on the input only through the softmax of these layers, a frozenset of numbers."""
