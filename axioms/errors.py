@@ -24,6 +24,10 @@ class InputError(AxiomsError):
     """Inputs, options or data that a method or a subject cannot take."""
 
 
+class NotDefined(InputError):
+    """A method that is not defined for this model, and says so: what `refused_by` claims."""
+
+
 class MissingPackage(AxiomsError):
     """A method whose package is not there, or cannot be used here: its checks are skipped, and this is the reason."""
 

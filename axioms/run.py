@@ -14,7 +14,7 @@ import numpy as np
 
 from axioms.attribution import Attribution, Swept, run_method, run_sweep
 from axioms.checks.views import PairView, SideView
-from axioms.errors import AssetMissing, InputError, NotApplicable, UncoveredOperation
+from axioms.errors import AssetMissing, NotApplicable, NotDefined, UncoveredOperation
 from axioms.judge import Finding, Judgement, Verdict, judge
 from axioms.kept import Kept, descriptors, key_of, subject_digest
 from axioms.measure import Measurement, Values
@@ -96,8 +96,9 @@ class Runner:
         run = check.run.model_copy(update=self._overrides)
         try:
             result = self._result(check, run, started)
-        except (UncoveredOperation, InputError, NotApplicable) as error:
-            if not check.refusal:
+        except (NotApplicable, UncoveredOperation, NotDefined) as error:
+            # A rewrite that does not apply is no refusal of the method's.
+            if not check.refusal or isinstance(error, NotApplicable) is not (check.method is None):
                 raise
             said = Judgement(Verdict.REFUSED, True, str(error), ())
             bare = replace(check, expect=(), violation=None, record=(), reported={})

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from axioms.attribution import Attribution, run_method
 from axioms.checks.views import as_numpy, relative_gap
-from axioms.errors import InputError, NotApplicable, UncoveredOperation
+from axioms.errors import InputError, NotApplicable, NotDefined, UncoveredOperation
 from axioms.registry import METHODS
 from axioms.report.rewrites import Cell
 from axioms.rewrites.apply import checked_rewrite
@@ -106,7 +106,7 @@ def audit(
             allowed = any(pair in allow for pair in ((method, rewrite), (method, "*"), ("*", rewrite)))
             try:
                 after = right.restored(_attribution(method, right, right.own(chosen)))
-            except (UncoveredOperation, InputError) as error:
+            except (UncoveredOperation, NotDefined) as error:
                 found.cells.append(Cell(name, method, rewrite, "refused", None, because=str(error)))
                 continue
             gap = float(relative_gap(as_numpy(before[method].scores), as_numpy(after.scores)).max())

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from axioms.attribution import Decomposition
-from axioms.errors import InputError
+from axioms.errors import NotDefined
 from axioms.registry import method
 
 if TYPE_CHECKING:
@@ -207,8 +207,8 @@ def _leaf_before(module: nn.Module, expected: Tensor) -> Iterator[list[Tensor]]:
         handle.remove()
 
 
-def _unfit(reason: str) -> InputError:
-    return InputError(
+def _unfit(reason: str) -> NotDefined:
+    return NotDefined(
         "alti_logit is defined for pre-norm decoders such as GPT-2, OPT and Llama (layers of norm, attention, norm, "
         f"MLP with a residual around each half, and a norm before the head). This model does not fit: {reason}."
     )

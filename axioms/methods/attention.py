@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from axioms.errors import InputError
+from axioms.errors import NotDefined
 from axioms.registry import method
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ def attention_rollout(
     length = inputs.features.shape[1]
     means = [attention.weights.mean(1) for attention in seen.attentions]
     if not means:
-        raise InputError("attention_rollout needs attention weights, and no softmax of this model gave any.")
+        raise NotDefined("attention_rollout needs attention weights, and no softmax of this model gave any.")
     if any(mean.shape[-1] != length for mean in means):
         found = ", ".join(sorted({str(mean.shape[-1]) for mean in means}))
-        raise InputError(
+        raise NotDefined(
             f"attention_rollout needs one position per feature ({length}); the model attends over {found}."
         )
     identity = torch.eye(length, dtype=means[0].dtype, device=means[0].device)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from axioms.errors import InputError
+from axioms.errors import NotDefined
 from axioms.methods.lrp import attnlrp_composite
 from axioms.registry import method
 
@@ -51,7 +51,7 @@ def pa_lrp(
     with positions_as_inputs(model.module, inputs) as positions:
         outputs = forward(model, inputs.with_features(features), attnlrp_composite(epsilon))
     if not positions:
-        raise InputError(
+        raise NotDefined(
             "pa_lrp needs rotary positions (a module with 'rotary' in its name) or learned ones (a module named "
             f"{', '.join(LEARNED)}); this model has neither."
         )
@@ -126,7 +126,7 @@ def _per_example(value: Tensor, inputs: Inputs) -> Tensor:
     """Positions with a row for every example, so that each has relevance of its own."""
     batch, length = inputs.features.shape[:2]
     if value.dim() != 3 or value.shape[0] not in (1, batch) or value.shape[1] != length or value.is_complex():
-        raise InputError(
+        raise NotDefined(
             f"pa_lrp understands positions of shape batch x features x width ({batch} x {length} x ...); this model's "
             f"have shape {tuple(value.shape)}."
         )

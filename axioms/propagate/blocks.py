@@ -16,7 +16,7 @@ import numpy as np
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from axioms.errors import InputError
+from axioms.errors import NotDefined
 from axioms.propagate.decomposed import attention
 from axioms.propagate.functions import ACTIVATIONS, GATES, NORMALIZERS
 from axioms.propagate.gradients import with_gradient_of
@@ -134,7 +134,7 @@ def _block(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], out
     named = [name for name, each in kept.items() if has_variable((each,), {})]
     given = tuple(each for each in (*(args[i] for _, i in places), *(kept[name] for name in named)))
     if not all(isinstance(each, Tensor) for each in given):
-        raise InputError(
+        raise NotDefined(
             f"block_lrp cannot treat {type(module).__name__} as one operation: it takes lists of variables."
         )
 
@@ -151,7 +151,7 @@ def _value(output: Any) -> Tensor:
     """What a block puts out: its output, or the first of several."""
     value = output[0] if isinstance(output, list | tuple) else output
     if not isinstance(value, Tensor):
-        raise InputError(f"block_lrp needs a block that returns a tensor, not {type(value).__name__}.")
+        raise NotDefined(f"block_lrp needs a block that returns a tensor, not {type(value).__name__}.")
     return value
 
 

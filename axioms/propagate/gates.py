@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from axioms.errors import InputError
+from axioms.errors import InputError, NotDefined
 from axioms.propagate.gradients import scale_gradient
 from axioms.propagate.parser import argument
 from axioms.propagate.scores import Following
@@ -50,7 +50,7 @@ def gated(model: Model, inputs: Inputs, gates: Tensor, *, exact_blocks: bool = F
     with torch.enable_grad(), KeyGates(gates, exact_blocks) as mode:
         outputs = model(inputs.with_features(features))
     if not mode.applied:
-        raise InputError(
+        raise NotDefined(
             "removal by attention mask needs attention over the features, and none was found in this model; "
             "choose another removal, such as `remove: zero`."
         )

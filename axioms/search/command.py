@@ -53,7 +53,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"{options.method}: no counterexample, none found in {options.examples} examples.")
         return 0
     print(shown(found))
-    print(f"written: {display_path(write_spec(found, options.output))}")
+    written = write_spec(found, options.output)
+    print(f"\n{written.read_text(encoding='utf-8')}\nwritten: {display_path(written)}")
     return 1
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from axioms.errors import NotApplicable, SpecError
+from axioms.errors import InputError, NotApplicable, SpecError
 from axioms.judge import Verdict
 from axioms.registry import REWRITES
 from axioms.run import Runner
@@ -70,6 +70,15 @@ def test_a_claimed_refusal_can_fail(write_spec: Write) -> None:
     text = SPEC.replace("PAIR", "rewrite: permute_neurons") + "    refused_by: [lrp_gamma]\n"
     check = next(each for each in expand_file(write_spec(text)).checks if each.id.startswith("lrp_gamma"))
     assert not Runner().run(check).judgement.passed
+
+
+def test_a_wrong_option_and_a_rewrite_that_does_not_apply_are_no_refusals(write_spec: Write) -> None:
+    one = SPEC.replace("lrp_gamma]", "{integrated_gradients: {steps: 0}}]")
+    one += "    refused_by: [integrated_gradients]\n"
+    for pair, error in (("rewrite: permute_neurons", InputError), ("rewrite: fold_vo", NotApplicable)):
+        checks = expand_file(write_spec(one.replace("PAIR", pair))).checks
+        with pytest.raises(error):
+            Runner().run(next(each for each in checks if each.refusal))
 
 
 def test_all_skips_what_does_not_apply_and_a_list_does_not(write_spec: Write, pytester: pytest.Pytester) -> None:
