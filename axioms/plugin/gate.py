@@ -55,11 +55,11 @@ class Gate:
             return self._said
         drifted, new = self.difference.drifted, self.difference.new
         lines = [f"{display_path(self._file)}: {sentence}" for sentence in self.difference.in_words()]
-        shown = [change.row for change in [*drifted, *new][:MOST_ROWS]]
-        if shown:
-            lines += ["", *aligned(HEADER, shown)]
-        if len(drifted) + len(new) > MOST_ROWS:
-            lines.append(f"... and {len(drifted) + len(new) - MOST_ROWS} more, in summary.md")
+        rows = self.difference.rows()
+        if rows:
+            lines += ["", *aligned(HEADER, rows[:MOST_ROWS])]
+        if len(rows) > MOST_ROWS:
+            lines.append(f"... and {len(rows) - MOST_ROWS} more, in summary.md")
         if self._update is None and drifted:
             lines += ["", "If this is meant, accept it: --axioms-update-baseline=all, and commit the file."]
         elif self._update is None and new:
