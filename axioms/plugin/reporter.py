@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from axioms.errors import display_path
 from axioms.plugin.items import REUSED
-from axioms.report.agreement import write_agreement
-from axioms.report.figures_matrix import save_matrix
-from axioms.report.files import write_paper
-from axioms.report.pareto import save_pareto
 from axioms.report.results import Results
 from axioms.report.rewrites import cells_of, in_one_line
 from axioms.report.tables import CLAIMED, FAILED, aligned, beside_paper, comparisons, matrix, within
+from axioms.report.write import Written, write_report
 
 SAVE_EVERY = 5.0
 SAVE_SHARE = 0.05
@@ -30,8 +26,7 @@ class Reporter:
     def __init__(self, config: pytest.Config) -> None:
         self.results = Results(config.rootpath / config.getoption("--axioms-report"), config.rootpath)
         self._next_save = time.monotonic() + SAVE_EVERY
-        self._agreement: list[Path] = []
-        self._paper: list[Path] = []
+        self._written: Written | None = None
 
     @property
     def _anything(self) -> bool:
@@ -53,11 +48,9 @@ class Reporter:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Write the results, also after failures and interruptions."""
         if self._anything:
-            self.results.save(STATUS.get(int(exitstatus), "failed"))
-            self._agreement = write_agreement(self.results.records, self.results.folder)
-            self._paper = write_paper(self.results.records, self.results.folder)
-            save_matrix(cells_of(self.results.records), self.results.folder / "figures")
-            save_pareto(self.results.records, self.results.folder / "figures")
+            status = STATUS.get(int(exitstatus), "failed")
+            self.results.save(status)  # first of all: nothing that goes wrong with a figure may cost the numbers
+            self._written = write_report(self.results.document(status), self.results.folder, session.config.rootpath)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The matrix, the numbers beside the paper's, and where the report is."""
@@ -76,11 +69,7 @@ class Reporter:
                     lines += ["", spec, *(f"  {line}" for line in aligned(header, rows))]
         for spec in dict.fromkeys(cell.model for cell in cells_of(records)):
             lines += ["", f"{spec}: {in_one_line([each for each in cells_of(records) if each.model == spec])}"]
-        lines += ["", f"report: {display_path(self.results.folder / 'summary.md')}"]
-        if self._paper:
-            names = ", ".join(dict.fromkeys(file.stem for file in self._paper))
-            lines.append(f"the paper's: {names} in {display_path(self.results.folder)}")
-        lines += [f"agreement: {display_path(file)}" for file in self._agreement]
+        lines += ["", *self._files()]
         if REUSED in terminalreporter.config.stash:
             reused, of = terminalreporter.config.stash[REUSED]
             lines.append(
@@ -88,3 +77,15 @@ class Reporter:
             )
         for line in lines:
             terminalreporter.write_line(line, red=FAILED in line)
+
+    def _files(self) -> list[str]:
+        """Where everything is, the page last: it is what one wants to open."""
+        if self._written is None:
+            return []
+        folder, written = display_path(self.results.folder), self._written
+        lines = []
+        if written.tables:
+            names = dict.fromkeys(file.stem for file in written.tables)
+            lines.append(f"tables: {', '.join(names)} in {folder}/tables; {len(written.figures)} figures beside them")
+        lines += [f"agreement: {display_path(file)}" for file in written.agreement]
+        return [*lines, f"report: {display_path(written.page)} (summary.md and results.json beside it)"]

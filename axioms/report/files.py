@@ -1,4 +1,4 @@
-"""The paper's tables and figures of a run, beside its results.json; and a saved run read back."""
+"""The paper's tables of a run, beside its results.json; and a saved run read back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from axioms.errors import InputError, did_you_mean, display_path
-from axioms.report.layouts import LAYOUTS, LayerLayout
+from axioms.report.layouts import LAYOUTS
 from axioms.report.paper import paper_tables
 from axioms.report.records import SCHEMA_VERSION
 from axioms.report.render import RENDERERS
@@ -16,8 +16,8 @@ from axioms.report.render import RENDERERS
 Record = dict[str, Any]
 
 
-def write_paper(records: Sequence[Record], folder: Path) -> list[Path]:
-    """Write tables/*.md, .tex and .csv, and figures/*.png and .svg, for whatever the run feeds.
+def write_tables(records: Sequence[Record], folder: Path) -> list[Path]:
+    """Write tables/*.md, .tex and .csv for whatever the run feeds.
 
     Those that an earlier run left and this one does not feed are removed: they would not be of this results.json.
     """
@@ -28,23 +28,12 @@ def write_paper(records: Sequence[Record], folder: Path) -> list[Path]:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(render(grid), encoding="utf-8")
             written.append(file)
-    if written:
-        from axioms.report.figures import save_figures
-
-        written += save_figures(records, folder / "figures")
-    for file in _possible(folder):
-        if file not in written:
-            file.unlink(missing_ok=True)
+    for name in LAYOUTS:
+        for kind in RENDERERS:
+            file = folder / "tables" / f"{name}.{kind}"
+            if file not in written:
+                file.unlink(missing_ok=True)
     return written
-
-
-def _possible(folder: Path) -> list[Path]:
-    """Every file that `write_paper` could write."""
-    files = [folder / "tables" / f"{name}.{kind}" for name in LAYOUTS for kind in RENDERERS]
-    for layout in LAYOUTS.values():
-        if isinstance(layout, LayerLayout):
-            files += [folder / "figures" / f"{layout.figure}.{kind}" for kind in ("png", "svg")]
-    return files
 
 
 def print_paper(run: Path, kind: str, name: str | None) -> str:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from axioms.attribution import Attribution
-    from axioms.subjects.build import BuiltSubject
-
-SHOWN = 5
 STYLE = """
 body { font: 15px/1.9 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; color: #111;
   background: #fff }
@@ -18,25 +14,6 @@ span { padding: .1em .15em; border-radius: .2em }
 u { text-decoration-thickness: 2px; text-underline-offset: 3px }
 .verb { background: #bde5b0; font-weight: 600 } .number { color: #666; font-size: .85em }
 """
-
-
-def examples(subject: BuiltSubject, found: Attribution, shown: int = SHOWN) -> list[dict[str, Any]]:
-    """The sentences with the highest logit difference, with the relevance of each of their tokens, as plain values."""
-    agreement = subject.data.agreement
-    if agreement is None:
-        return []
-    highest = found.output.argsort(descending=True)[:shown].tolist()
-    return [
-        {
-            "tokens": list(subject.tokens[index]),
-            "scores": found.scores[index, : len(subject.tokens[index])].tolist(),
-            "truth": list(agreement.aligned[index].truth),
-            "words": list(agreement.aligned[index].words),
-            "forms": list(agreement.aligned[index].sample.forms),
-            "difference": float(found.output[index]),
-        }
-        for index in highest
-    ]
 
 
 def page(title: str, by_method: dict[str, list[dict[str, Any]]]) -> str:
@@ -54,21 +31,45 @@ def page(title: str, by_method: dict[str, list[dict[str, Any]]]) -> str:
 
 def heatmap(one: dict[str, Any]) -> str:
     """One sentence; the verb stands in the place of the mask, or at the end."""
+    parts = []
+    for token in tokens_of(one):
+        if token.verb:
+            parts.append(f' <span class="verb">{escape(token.text)}</span>')
+            continue
+        inner = f"<u>{escape(token.text)}</u>" if token.truth else escape(token.text)
+        parts.append(f'{token.space}<span style="background:{token.colour}" title="{token.score:.3g}">{inner}</span>')
+    return f'{"".join(parts).strip()} <span class="number">{one["difference"]:.2f}</span>'
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token as a reader would see it."""
+
+    text: str
+    space: str
+    score: float = 0.0
+    colour: str = "transparent"
+    truth: bool = False
+    """Whether it belongs to the evidence that is known."""
+    verb: bool = False
+    """Whether it is what the model was asked for, and no token of its input."""
+
+
+def tokens_of(one: dict[str, Any]) -> list[Token]:
+    """The tokens of an example; of an agreement sentence with its verb in the place of the mask, or at the end."""
     largest = max((abs(score) for score in one["scores"]), default=0.0)
-    verb = f'<span class="verb">{escape(one["forms"][0])}</span>'
-    parts, masked = [], False
+    verb = Token(one["forms"][0], " ", verb=True) if "forms" in one else None
+    words = one.get("words", range(len(one["tokens"])))
+    tokens, asked = [], verb is None
     for place, (token, score) in enumerate(zip(one["tokens"], one["scores"], strict=True)):
-        word = place in one["words"]
-        if not word and "mask" in token.lower():
-            parts.append(f" {verb}")
-            masked = True
+        word = place in words
+        if verb is not None and not word and "mask" in token.lower():
+            tokens.append(verb)
+            asked = True
             continue
         text, space = spelt(token) if word else (token, " ")
-        inner = f"<u>{escape(text)}</u>" if place in one["truth"] else escape(text)
-        parts.append(f'{space}<span style="background:{colour(score, largest)}" title="{score:.3g}">{inner}</span>')
-    if not masked:
-        parts.append(f" {verb}")
-    return f'{"".join(parts).strip()} <span class="number">{one["difference"]:.2f}</span>'
+        tokens.append(Token(text, space, score, colour(score, largest), place in one.get("truth", ())))
+    return tokens if asked or verb is None else [*tokens, verb]
 
 
 def spelt(token: str) -> tuple[str, str]:

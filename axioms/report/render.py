@@ -54,6 +54,13 @@ def _markdown_cell(cell: Cell) -> str:
     return " ".join(part for part in (shown, _interval(cell), _paper(cell)) if part)
 
 
+def shown_cell(cell: Cell) -> tuple[str, str]:
+    """A cell's own text and what follows it, the interval and the paper's number."""
+    if isinstance(cell, str):
+        return cell, ""
+    return _ours(cell), " ".join(part for part in (_interval(cell), _paper(cell)) if part)
+
+
 def latex_table(grid: Grid) -> str:
     """A `table` environment for \\input; it needs the packages booktabs and xcolor."""
     labels = _labels(grid)

@@ -61,8 +61,8 @@ class Results:
         """Write results.json and summary.md."""
         document = self.document(status)
         self.folder.mkdir(parents=True, exist_ok=True)
-        _write(self.folder / "results.json", json.dumps(document, indent=1, allow_nan=False) + "\n")
-        _write(self.folder / "summary.md", summary_markdown(document))
+        write_whole(self.folder / "results.json", json.dumps(document, indent=1, allow_nan=False) + "\n")
+        write_whole(self.folder / "summary.md", summary_markdown(document))
 
 
 def environment() -> dict[str, Any]:
@@ -95,7 +95,7 @@ def _git(root: Path, *args: str) -> str:
     return done.stdout.strip()
 
 
-def _write(file: Path, text: str) -> None:
+def write_whole(file: Path, text: str) -> None:
     """Through a temporary file, so that a reader never sees half of it."""
     partial = file.with_name(f".{file.name}.partial")
     partial.write_text(text, encoding="utf-8")
