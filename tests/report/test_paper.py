@@ -18,10 +18,11 @@ from axioms.cli import main
 from axioms.measure import bootstrap_interval
 from axioms.report.files import write_paper
 from axioms.report.grid import Grid, Number
+from axioms.report.latex import escape
 from axioms.report.layouts import LAYOUTS, LayerLayout
 from axioms.report.paper import paper_tables
 from axioms.report.records import SCHEMA_VERSION
-from axioms.report.render import RENDERERS, escape
+from axioms.report.render import RENDERERS
 from axioms.report.series import layer_blocks
 
 MODES = ("front_to_back", "back_to_front", "single")
@@ -248,7 +249,7 @@ def test_latex_is_well_formed() -> None:
     for grid in paper_tables(all_records()):
         text = RENDERERS["tex"](grid)
         assert text.count("{") - text.count("\\{") == text.count("}") - text.count("\\}")
-        for environment in ("table", "tabular"):
+        for environment in ("table" if grid.name == "table-2" else "sidewaystable", "tabular"):
             assert text.count(f"\\begin{{{environment}}}") == text.count(f"\\end{{{environment}}}") == 1
         assert [text.count(rule) for rule in ("\\toprule", "\\midrule", "\\bottomrule")] == [1, 1, 1]
         body = text[text.index("\\toprule") : text.index("\\bottomrule")]
@@ -302,7 +303,9 @@ class TestCommand:
         (tmp_path / "results.json").write_text(json.dumps({"schema_version": SCHEMA_VERSION, "checks": all_records()}))
         return tmp_path
 
-    @pytest.mark.parametrize(("kind", "said"), [("md", "**Table A3.**"), ("tex", "\\toprule"), ("csv", "table,block,")])
+    @pytest.mark.parametrize(
+        ("kind", "said"), [("md", "**You et al. 2025, Table A3.**"), ("tex", "\\toprule"), ("csv", "table,block,")]
+    )
     def test_prints_a_saved_run(self, run: Path, kind: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["report", str(run), "--format", kind]) == 0
         assert said in capsys.readouterr().out
