@@ -43,7 +43,7 @@ def save_maps(records: Sequence[Record], folder: Path) -> dict[Path, str]:
 
 
 def _figure(by_method: dict[str, dict[str, Any]]) -> Figure:
-    """A row for each method. Each row has its own scale, one for all its maps, so that the difference can be compared."""
+    """A row for each method, with one scale for all its maps: the difference can be compared with them."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.6, 1.28 * len(by_method) + 0.4), layout="constrained")

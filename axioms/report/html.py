@@ -12,7 +12,6 @@ from typing import Any
 from axioms.report.gallery import Picture
 from axioms.report.grid import Grid
 from axioms.report.page import KINDS, Section, anchor_of, counts_of, matrix_of, sections_of, verdict_of
-from axioms.report.render import shown_cell
 
 EMBEDDED = ("id", "spec", "axiom", "method", "than", "rewrite", "verdict", "passed", "metrics", "reported", "place")
 """What the page's own data has of each check; single values and examples are in results.json."""
@@ -32,7 +31,7 @@ def html_page(document: dict[str, Any], grids: Sequence[Grid], pictures: Sequenc
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters |= {"picture": _data_address, "cell": shown_cell}
+    environment.filters["picture"] = _data_address
     return environment.get_template("index.html").render(
         document=document,
         verdict=verdict_of(document),

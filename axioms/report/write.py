@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from axioms.report.agreement import write_agreement
-from axioms.report.files import write_tables
+from axioms.report.files import run_tables, write_tables
 from axioms.report.gallery import draw_all
 from axioms.report.html import html_page
-from axioms.report.paper import paper_tables
 from axioms.report.results import write_whole
 from axioms.report.summary import summary_markdown
 
@@ -33,5 +32,5 @@ def write_report(document: dict[str, Any], folder: Path, root: Path) -> Written:
     tables, agreement = write_tables(records, folder), write_agreement(records, folder)
     pictures = draw_all(records, folder / "figures")
     page = folder / "index.html"
-    write_whole(page, html_page(document, paper_tables(records), pictures, root))
+    write_whole(page, html_page(document, run_tables(records), pictures, root))
     return Written(page, tables, agreement, [picture.file for picture in pictures])
