@@ -14,6 +14,7 @@ from axioms import assets_cli
 from axioms.audit import command as audit
 from axioms.errors import InputError, SpecError
 from axioms.registry import AXIOMS, DATA, METHODS, REWRITES, SUBJECTS, Registry
+from axioms.report import compare
 from axioms.search import command as falsify
 
 
@@ -43,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands.add_parser(
         "list", help="print the methods, axioms, subjects, data sources and rewrites that a spec can name"
     )
+    compare.add_parser(commands)
     assets_cli.add_parser(commands)
     falsify.add_parser(commands)
     audit.add_parser(commands)

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from axioms.plugin.items import INTERRUPTED
 from axioms.plugin.options import apply_offline, is_worker, overrides
 from axioms.plugin.reporter import Reporter
+from axioms.resume import Interrupted
 from axioms.spec import TIERS
 
 MARKERS: dict[str, str] = {
@@ -25,6 +27,8 @@ def pytest_configure(config: pytest.Config) -> None:
     apply_offline(config)
     for module in config.getoption("--axioms-import"):
         _import(module, config.invocation_params.dir)
+    if config.getoption("--axioms-resume"):
+        config.stash[INTERRUPTED] = Interrupted(config.rootpath / config.getoption("--axioms-report"))
     if not is_worker(config):
         config.pluginmanager.register(Reporter(config), "axioms-reporter")
 

@@ -20,7 +20,7 @@ SETTINGS: Any = {
     "svg.hashsalt": "axioms",
 }
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8A6D00", "#3A87AD", "#444444", "#7F3C8D")
-"""Okabe and Ito's, told apart by colour-blind readers, the light ones darkened; and `MARKERS`, so not by colour alone."""
+"""Okabe and Ito's, told apart by colour-blind readers, the light ones darkened; `MARKERS` help the rest."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from axioms.judge import Finding
 from axioms.measure import Quantity
+from axioms.registry import AXIOMS
+from axioms.spec.tolerance import tolerance_of
 
 if TYPE_CHECKING:
     from axioms.run import Result
@@ -45,7 +47,7 @@ def record(result: Result, nodeid: str) -> dict[str, Any]:
         "passed": judgement.passed,
         "reason": judgement.reason,
         "bounds": [_bound(finding) for finding in judgement.findings],
-        "metrics": {name: _quantity(measurement.quantity(name)) for name in names},
+        "metrics": {name: {**_quantity(measurement.quantity(name)), **_tolerance(result, name)} for name in names},
         "values": {
             name: plain(values)
             for name, values in measurement.values.items()
@@ -78,6 +80,14 @@ def _bound(finding: Finding) -> dict[str, Any]:
         "verdict": str(finding.verdict),
         **_quantity(finding.quantity),
     }
+
+
+def _tolerance(result: Result, name: str) -> dict[str, Any]:
+    """How far it may move from a baseline; null where it may be anything."""
+    check = result.check
+    named = check.comparison.axiom if check.comparison is not None else check.function
+    found = tolerance_of(check.tolerance, AXIOMS.get(named), name, result.run.dtype)
+    return {"tolerance": None if found is None else found.model_dump()}
 
 
 def _paired(result: Result, name: str) -> dict[str, Any]:

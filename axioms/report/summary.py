@@ -9,6 +9,9 @@ from axioms.report.rewrites import applicability_markdown, matrix_markdown
 from axioms.report.tables import cell, comparisons, label, markdown, matrix, numbers
 
 
+DIFF = ("kind", "check", "metric", "before", "after", "allowed")
+
+
 def summary_markdown(document: dict[str, Any]) -> str:
     """The verdict in one line, the matrix, then each spec with its numbers."""
     records, skipped = document["checks"], document["skipped"]
@@ -18,6 +21,7 @@ def summary_markdown(document: dict[str, Any]) -> str:
         f"{name} {version}" for name, version in document["environment"]["packages"].items() if version
     )
     lines = ["# Axioms", "", f"**{count}.** Run {document['run']['status']}.", ""]
+    lines += _baseline(document.get("baseline"))
     if records:
         lines += [*markdown(*matrix(records)), "", "`VIOLATED*`: violated, as the spec claims.", ""]
     for spec, group in groupby(records, key=lambda record: record["spec"]):
@@ -29,6 +33,15 @@ def summary_markdown(document: dict[str, Any]) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _baseline(compared: dict[str, Any] | None) -> list[str]:
+    """What changed from the last accepted run, where the run was compared with one."""
+    if compared is None:
+        return []
+    lines = ["## Baseline", "", " ".join(compared["said"]), ""]
+    rows = [[change[name] or "-" for name in DIFF] for change in compared["changes"]]
+    return [*lines, *markdown(list(DIFF), rows), ""] if rows else lines
 
 
 def _section(spec: str, records: list[dict[str, Any]]) -> list[str]:

@@ -11,7 +11,6 @@ from axioms.report.files import run_tables, write_tables
 from axioms.report.gallery import draw_all
 from axioms.report.html import html_page
 from axioms.report.results import write_whole
-from axioms.report.summary import summary_markdown
 
 
 @dataclass(frozen=True)
@@ -25,10 +24,9 @@ class Written:
 
 
 def write_report(document: dict[str, Any], folder: Path, root: Path) -> Written:
-    """Write summary.md, the tables, the figures and index.html; the names of specs start from `root`."""
+    """Write the tables, the figures and index.html; the names of specs start from `root`."""
     records = document["checks"]
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / "summary.md", summary_markdown(document))
     tables, agreement = write_tables(records, folder), write_agreement(records, folder)
     pictures = draw_all(records, folder / "figures")
     page = folder / "index.html"

@@ -16,6 +16,7 @@ from axioms.spec.metrics import SIDES, Reported, split_metric
 from axioms.spec.references import AxiomRef, MethodRef, RewriteRef
 from axioms.spec.schema import Claims, Run, Spec, TableRef, Tier, options_in_checks
 from axioms.spec.subject import Subject
+from axioms.spec.tolerance import Tolerance
 from axioms.spec.validate import load_spec
 from axioms.subjects.removals import Removal
 
@@ -75,6 +76,8 @@ class Check:
     reported: Mapping[str, Reported] = field(default_factory=dict)
     table: TableRef | None = None
     """Which table of the paper it feeds."""
+    tolerance: Mapping[str, Tolerance] = field(default_factory=dict)
+    """How far its metrics may move from a baseline, by pattern."""
     comparison: Comparison | None = None
     family: tuple[Check, ...] = ()
     """Every comparison of the spec, this one too: Holm's correction is over all of them, whichever are run."""
@@ -138,6 +141,7 @@ def _base(spec: Spec, document: Document, path: Path_, name: str) -> Check:
         subject=spec.subject,
         run=spec.run,
         table=spec.table,
+        tolerance=spec.tolerance,
     )
 
 
