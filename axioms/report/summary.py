@@ -8,7 +8,6 @@ from typing import Any
 from axioms.report.rewrites import applicability_markdown, matrix_markdown
 from axioms.report.tables import cell, comparisons, label, markdown, matrix, numbers
 
-
 DIFF = ("kind", "check", "metric", "before", "after", "allowed")
 
 
