@@ -13,6 +13,7 @@ from typing import Any
 from axioms import assets_cli
 from axioms.audit import command as audit
 from axioms.errors import InputError, SpecError
+from axioms.explain import command as explain
 from axioms.registry import AXIOMS, DATA, METHODS, REWRITES, SUBJECTS, Registry
 from axioms.report import compare
 from axioms.search import command as falsify
@@ -46,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     compare.add_parser(commands)
     assets_cli.add_parser(commands)
+    explain.add_parser(commands)
     falsify.add_parser(commands)
     audit.add_parser(commands)
     options = parser.parse_args(arguments)
