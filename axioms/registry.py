@@ -10,11 +10,14 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, create_model
 
 from axioms.errors import UnknownName, did_you_mean
+
+if TYPE_CHECKING:
+    from axioms.propagate.composite import Composite
 
 Entry = TypeVar("Entry", bound="Registered")
 
@@ -69,6 +72,8 @@ class Method(Registered):
 
     passes: float | None = 1.0
     """Forward-and-backward passes it costs; None where that depends on the input's length."""
+    composite: Callable[[], Composite] | None = None
+    """The rules that it is made of, with its options as they are by default; None where it is made of none."""
 
 
 @dataclass(frozen=True)
@@ -149,15 +154,18 @@ REWRITES: Registry[Rewrite] = Registry("rewrite")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def method(name: str, *, passes: float | None = 1.0) -> Callable[[Function], Function]:
+def method(
+    name: str, *, passes: float | None = 1.0, composite: Callable[[], Composite] | None = None
+) -> Callable[[Function], Function]:
     """Register an attribution method: `function(model, inputs, target, *, options) -> scores`.
 
     `model(inputs)` gives the outputs, `target(outputs)` the number to explain per example, and
     `inputs.features` is what to attribute to. The scores have the shape of the features, or batch x features.
+    `composite` gives the rules of a method that is made of them, for the table of methods.
     """
 
     def register(function: Function) -> Function:
-        METHODS.add(Method(name, function, passes=passes))
+        METHODS.add(Method(name, function, passes=passes, composite=composite))
         return function
 
     return register

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from axioms.errors import InputError, SpecError, display_path
+from axioms.plugin.collect import item_name
 from axioms.report.baseline import DEFAULT_FILE, Saved, baseline_text, read_saved, spec_of, updated
 from axioms.report.drift import HEADER, Difference, difference
 from axioms.report.results import write_whole
@@ -97,11 +98,6 @@ def not_run(root: Path, met: Iterable[str]) -> list[str]:
             checks = expand_file(root / spec).checks
         except SpecError:
             continue
-        named = (f"{spec}::{check.function}[{_escaped(check.id)}]" for check in checks)
+        named = (f"{spec}::{item_name(check)}" for check in checks)
         left += [each for each in named if each not in ids]
     return left
-
-
-def _escaped(name: str) -> str:
-    """As pytest writes it in an id."""
-    return name.encode("unicode_escape").decode("ascii")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,14 +11,11 @@ import pytest
 from axioms.errors import display_path
 from axioms.plugin.gate import gate_of, not_run
 from axioms.plugin.items import INTERRUPTED, REUSED
-from axioms.report.agreement import write_agreement
 from axioms.report.baseline import saved_of
-from axioms.report.figures_matrix import save_matrix
-from axioms.report.files import write_paper
-from axioms.report.pareto import save_pareto
 from axioms.report.results import Results
 from axioms.report.rewrites import cells_of, in_one_line
 from axioms.report.tables import CLAIMED, FAILED, aligned, beside_paper, comparisons, matrix, within
+from axioms.report.write import Written, write_report
 
 SAVE_SHARE = 0.05
 """At most this share of a run goes into saving what is there so far: a long document takes long to write."""
@@ -53,8 +49,7 @@ class Reporter:
         self._resumed = 0
         self._save = NowAndThen(lambda: self.results.save("running"))
         self._save_summary = NowAndThen(lambda: self.results.save_summary("running"))
-        self._agreement: list[Path] = []
-        self._paper: list[Path] = []
+        self._written: Written | None = None
 
     @property
     def _anything(self) -> bool:
@@ -86,12 +81,9 @@ class Reporter:
                 self.results.baseline = self._gate.difference.as_json()
             if self._gate.failed and status == "passed":
                 session.exitstatus, status = pytest.ExitCode.TESTS_FAILED, "failed"
-        self.results.save(status)
+        self.results.save(status)  # first of all: nothing that goes wrong with a figure may cost the numbers
         self.results.save_summary(status)
-        self._agreement = write_agreement(self.results.records, self.results.folder)
-        self._paper = write_paper(self.results.records, self.results.folder)
-        save_matrix(cells_of(self.results.records), self.results.folder / "figures")
-        save_pareto(self.results.records, self.results.folder / "figures")
+        self._written = write_report(self.results.document(status), self.results.folder, self._root)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The matrix, the numbers beside the paper's, and where the report is."""
@@ -110,11 +102,7 @@ class Reporter:
                     lines += ["", spec, *(f"  {line}" for line in aligned(header, rows))]
         for spec in dict.fromkeys(cell.model for cell in cells_of(records)):
             lines += ["", f"{spec}: {in_one_line([each for each in cells_of(records) if each.model == spec])}"]
-        lines += ["", f"report: {display_path(self.results.folder / 'summary.md')}"]
-        if self._paper:
-            names = ", ".join(dict.fromkeys(file.stem for file in self._paper))
-            lines.append(f"the paper's: {names} in {display_path(self.results.folder)}")
-        lines += [f"agreement: {display_path(file)}" for file in self._agreement]
+        lines += ["", *self._files()]
         if REUSED in terminalreporter.config.stash:
             reused, of = terminalreporter.config.stash[REUSED]
             lines.append(
@@ -137,3 +125,15 @@ class Reporter:
         finished = sum(record["passed"] for record in self._interrupted.records)
         said = f"resumed: {self._resumed} of the {finished} checks that had passed were taken over"
         return [said + ("; the code, versions or specs have changed since" if self._resumed < finished else "")]
+
+    def _files(self) -> list[str]:
+        """Where everything is, the page last: it is what one wants to open."""
+        if self._written is None:
+            return []
+        folder, written = display_path(self.results.folder), self._written
+        lines = []
+        if written.tables:
+            names = dict.fromkeys(file.stem for file in written.tables)
+            lines.append(f"tables: {', '.join(names)} in {folder}/tables; {len(written.figures)} figures beside them")
+        lines += [f"agreement: {display_path(file)}" for file in written.agreement]
+        return [*lines, f"report: {display_path(written.page)} (summary.md and results.json beside it)"]

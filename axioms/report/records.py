@@ -30,6 +30,7 @@ def record(result: Result, nodeid: str) -> dict[str, Any]:
         "spec": nodeid.partition("::")[0],
         "order": check.order,
         "line": check.place.line,
+        "place": str(check.place),
         "claim": check.claim,
         "source": check.source,
         "note": check.note,

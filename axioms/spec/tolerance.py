@@ -42,8 +42,8 @@ DEFAULTS = {
 """By the dtype of a run. The same code gives other digits on another CPU, BLAS or number of threads, because sums are
 taken in another order. In float64 what is left of that after a model's layers is some 1e-12, so that metrics which are
 rounding themselves (a gap of an invariant method) lie far below `abs`. In float32 single scores differ by up to 1e-4
-(`judge.ROUNDING`); the means that a run records differed by 5e-7 between AVX-512 and SSE, but where two tokens are close
-their order may turn, which moves ranks and perturbation curves by more."""
+(`judge.ROUNDING`); the means that a run records differed by 5e-7 between AVX-512 and SSE, but where two tokens are
+close their order may turn, which moves ranks and perturbation curves by more."""
 
 
 def tolerance_of(
