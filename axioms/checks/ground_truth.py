@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from axioms.checks import ground_truth_metrics as metrics
 from axioms.checks.ground_truth_metrics import Flags
 from axioms.checks.views import SideView
 from axioms.errors import InputError
+from axioms.lazy import np
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 from axioms.subjects.agreement.benchmark import FILTERS, Agreement

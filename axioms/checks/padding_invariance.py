@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from axioms.checks.views import SideView, as_numpy, divided, relative_gap
 from axioms.errors import InputError
+from axioms.lazy import np
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 
