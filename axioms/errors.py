@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,6 +80,8 @@ def display_path(path: Path) -> str:
 
 def did_you_mean(name: str, allowed: Iterable[str]) -> str:
     """A suggestion where one is close, and what is allowed: " Did you mean 'attnlrp'? Known: ..."."""
+    import difflib  # only where something is wrong
+
     names = sorted(allowed)
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     suggestion = f" Did you mean {close[0]!r}?" if close else ""

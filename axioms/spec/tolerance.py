@@ -40,10 +40,9 @@ DEFAULTS = {
     "bfloat16": Tolerance(abs=5e-2, rel=5e-2),
 }
 """By the dtype of a run. The same code gives other digits on another CPU, BLAS or number of threads, because sums are
-taken in another order. In float64 what is left of that after a model's layers is some 1e-12, so that metrics which are
-rounding themselves (a gap of an invariant method) lie far below `abs`. In float32 single scores differ by up to 1e-4
-(`judge.ROUNDING`); the means that a run records differed by 5e-7 between AVX-512 and SSE, but where two tokens are
-close their order may turn, which moves ranks and perturbation curves by more."""
+taken in another order: between AVX-512 and SSE the metrics of the default run differ by at most 1e-8 in float64 and
+5e-7 in float32 (but for one, whose spec says so). Metrics that are rounding themselves, such as the gap of an invariant
+method, lie far below `abs`. In float32 the order of two close tokens may turn, which moves ranks and curves by more."""
 
 
 def tolerance_of(
