@@ -1,4 +1,4 @@
-"""The committed baseline tells a changed package from an unchanged one: a copy of it, run by pytest in its own process."""
+"""The committed baseline tells a changed package from an unchanged one: copies of it, each in its own process."""
 
 from __future__ import annotations
 
