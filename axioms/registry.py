@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, create_model
@@ -35,26 +36,34 @@ class Registered:
 
     def options_model(self) -> type[BaseModel]:
         """A strict pydantic model of the options, made from the signature."""
-        fields: dict[str, Any] = {}
-        extra: Literal["allow", "forbid"] = "forbid"
-        for parameter in inspect.signature(self.function).parameters.values():
-            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-                extra = "allow"
-            if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
-                continue
-            annotation: Any = parameter.annotation
-            if annotation is inspect.Parameter.empty:
-                annotation = Any
-            elif isinstance(annotation, str):  # `from __future__ import annotations` leaves the source text
-                annotation = eval(annotation, self.function.__globals__)
-            default = ... if parameter.default is inspect.Parameter.empty else parameter.default
-            fields[parameter.name] = (annotation, default)
-        return create_model(self.name, __config__=ConfigDict(extra=extra, strict=True), **fields)
+        return _options_model(self.name, self.function)
 
     def takes(self, option: str) -> bool:
         """Whether the function has this keyword-only parameter."""
-        parameter = inspect.signature(self.function).parameters.get(option)
+        parameter = _signature(self.function).parameters.get(option)
         return parameter is not None and parameter.kind is inspect.Parameter.KEYWORD_ONLY
+
+
+_signature = cache(inspect.signature)
+
+
+@cache
+def _options_model(name: str, function: Callable[..., Any]) -> type[BaseModel]:
+    fields: dict[str, Any] = {}
+    extra: Literal["allow", "forbid"] = "forbid"
+    for parameter in _signature(function).parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            extra = "allow"
+        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+            continue
+        annotation: Any = parameter.annotation
+        if annotation is inspect.Parameter.empty:
+            annotation = Any
+        elif isinstance(annotation, str):  # `from __future__ import annotations` leaves the source text
+            annotation = eval(annotation, function.__globals__)
+        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+        fields[parameter.name] = (annotation, default)
+    return create_model(name, __config__=ConfigDict(extra=extra, strict=True), **fields)
 
 
 @dataclass(frozen=True)
@@ -77,6 +86,9 @@ class Metric:
     on a common grid, of removed shares or of layers, of which the mean stands for all)."""
     rounding: bool = False
     """Zero in exact arithmetic, so that a bound on it cannot be tighter than the dtype's rounding."""
+    moves: tuple[float, float] | None = None
+    """By how much it may differ from a baseline, absolutely and relatively, where a spec states no tolerance; None for
+    the default of the run's dtype."""
 
 
 @dataclass(frozen=True)

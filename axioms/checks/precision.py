@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 @axiom(
     "precision",
-    metrics={"relative_gap": Metric("max_i |lower_i - float64_i| / max_i max(|lower_i|, |float64_i|)")},
+    metrics={
+        # The rounding itself, which differs from CPU to CPU: a baseline can only hold its size.
+        "relative_gap": Metric("max_i |lower_i - float64_i| / max_i max(|lower_i|, |float64_i|)", moves=(1e-4, 1.0))
+    },
     expect={"relative_gap.max": {"le": 1e-3}},
 )
 def precision(side: SideView, *, dtype: Literal["float32", "bfloat16", "float16"] = "float32") -> dict[str, Values]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from axioms.errors import InputError, SpecError, display_path
+from axioms.plugin.collect import item_name
 from axioms.report.baseline import DEFAULT_FILE, Saved, baseline_text, read_saved, spec_of, updated
 from axioms.report.drift import HEADER, Difference, difference
 from axioms.report.results import write_whole
@@ -55,11 +56,11 @@ class Gate:
             return self._said
         drifted, new = self.difference.drifted, self.difference.new
         lines = [f"{display_path(self._file)}: {sentence}" for sentence in self.difference.in_words()]
-        shown = [change.row for change in [*drifted, *new][:MOST_ROWS]]
-        if shown:
-            lines += ["", *aligned(HEADER, shown)]
-        if len(drifted) + len(new) > MOST_ROWS:
-            lines.append(f"... and {len(drifted) + len(new) - MOST_ROWS} more, in summary.md")
+        rows = self.difference.rows()
+        if rows:
+            lines += ["", *aligned(HEADER, rows[:MOST_ROWS])]
+        if len(rows) > MOST_ROWS:
+            lines.append(f"... and {len(rows) - MOST_ROWS} more, in summary.md")
         if self._update is None and drifted:
             lines += ["", "If this is meant, accept it: --axioms-update-baseline=all, and commit the file."]
         elif self._update is None and new:
@@ -97,11 +98,6 @@ def not_run(root: Path, met: Iterable[str]) -> list[str]:
             checks = expand_file(root / spec).checks
         except SpecError:
             continue
-        named = (f"{spec}::{check.function}[{_escaped(check.id)}]" for check in checks)
+        named = (f"{spec}::{item_name(check)}" for check in checks)
         left += [each for each in named if each not in ids]
     return left
-
-
-def _escaped(name: str) -> str:
-    """As pytest writes it in an id."""
-    return name.encode("unicode_escape").decode("ascii")

@@ -42,6 +42,6 @@ def run(options: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return 2
     if found.changes:
-        print("\n".join(aligned(HEADER, [change.row for change in found.changes])), end="\n\n")
+        print("\n".join(aligned(HEADER, found.rows())), end="\n\n")
     print("\n".join(found.in_words()))
     return 1 if found.failed else 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Literal
 
 from axioms.report.baseline import FALLBACK, Allowed, Saved, Value, spec_of
@@ -57,6 +58,13 @@ class Difference:
         """Whether anything drifted."""
         return bool(self.drifted)
 
+    def rows(self) -> list[list[str]]:
+        """Under `HEADER`: everything that fails, one by one; of what is new, the specs."""
+        grouped = groupby(self.new, key=lambda change: spec_of(change.check))
+        added = [(spec, len(list(changes))) for spec, changes in grouped]
+        new = [["new", spec, f"{count} of its checks or metrics", "-", "-", "-"] for spec, count in added]
+        return [*(change.row for change in self.drifted), *new]
+
     def in_words(self) -> list[str]:
         """What was compared, what was found, and whether the versions explain it; one sentence each."""
         moved = sum(change.kind == "drift" for change in self.changes)
@@ -79,7 +87,8 @@ class Difference:
             "failed": self.failed,
             "versions": list(self.versions),
             "said": self.in_words(),
-            "changes": [asdict(change) for change in self.changes],
+            "header": HEADER,
+            "rows": self.rows(),
         }
 
 

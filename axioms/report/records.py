@@ -86,7 +86,7 @@ def _tolerance(result: Result, name: str) -> dict[str, Any]:
     """How far it may move from a baseline; null where it may be anything."""
     check = result.check
     named = check.comparison.axiom if check.comparison is not None else check.function
-    found = tolerance_of(check.tolerance, AXIOMS.get(named), name, result.run.dtype)
+    found = tolerance_of(check.tolerance, AXIOMS.get(named), check.id, name, result.run.dtype)
     return {"tolerance": None if found is None else found.model_dump()}
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from axioms.report.rewrites import applicability_markdown, matrix_markdown
 from axioms.report.tables import cell, comparisons, label, markdown, matrix, numbers
 
-DIFF = ("kind", "check", "metric", "before", "after", "allowed")
-
 
 def summary_markdown(document: dict[str, Any]) -> str:
     """The verdict in one line, the matrix, then each spec with its numbers."""
@@ -39,8 +37,7 @@ def _baseline(compared: dict[str, Any] | None) -> list[str]:
     if compared is None:
         return []
     lines = ["## Baseline", "", " ".join(compared["said"]), ""]
-    rows = [[change[name] or "-" for name in DIFF] for change in compared["changes"]]
-    return [*lines, *markdown(list(DIFF), rows), ""] if rows else lines
+    return [*lines, *markdown(compared["header"], compared["rows"]), ""] if compared["rows"] else lines
 
 
 def _section(spec: str, records: list[dict[str, Any]]) -> list[str]:

@@ -185,6 +185,8 @@ def _implied_forward(spec: Spec, document: Document) -> Check:
 
 def _checks(spec: Spec, document: Document) -> Iterator[Check]:
     sides = SIDES if spec.subject.pair is not None else ()
+    subjects = rewritten_subjects(spec.subject)
+    kept = _implied_forward(spec, document).expect
     for index, check in enumerate(spec.checks):
         path: Path_ = ("checks", index)
         axiom = AXIOMS.get(check.axiom.name)
@@ -209,7 +211,7 @@ def _checks(spec: Spec, document: Document) -> Iterator[Check]:
             yield replace(base, id=whole, reported=_reported(spec, MODEL, axiom, sides))
             continue
         methods = [each for each in spec.methods if check.methods is None or each.label in check.methods]
-        for subject, method in product(rewritten_subjects(spec.subject), methods):
+        for subject, method in product(subjects, methods):
             made_by = subject.pair is not None and bool(subject.pair.rewritten)
             rewrite = rewrite_of(subject) if made_by else None
             if check.rewrites is not None and rewrite not in check.rewrites:
@@ -217,7 +219,6 @@ def _checks(spec: Spec, document: Document) -> Iterator[Check]:
             reported = _reported(spec, method.label, axiom, sides)
             one = replace(base, id=method.label, method=method, reported=reported, subject=subject)
             if rewrite is not None:
-                kept = _implied_forward(spec, document).expect
                 one = replace(one, id=f"{method.label}-{rewrite}", rewrite=rewrite, equivalence=kept)
             own: Path_ = (*path, "on", rewrite) if rewrite is not None else path
             for claims, stated in ((check, path), (check.on.get(rewrite or "", Claims()), own)):

@@ -164,7 +164,8 @@ class Spec(Strict):
     tolerance: dict[str, Tolerance] = Field(
         {},
         description="How far metrics may move from a baseline, by patterns of `axiom.metric` such as "
-        "`loo_correlation.*`, the first that matches; defaults depend on the dtype.",
+        "`loo_correlation.*`, or of one method, `attnlrp/loo_correlation.*`; the first that matches counts, and the "
+        "defaults depend on the dtype.",
     )
 
     @field_validator("tolerance")
