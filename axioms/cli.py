@@ -15,6 +15,7 @@ from axioms.audit import command as audit
 from axioms.errors import InputError, SpecError
 from axioms.explain import command as explain
 from axioms.registry import AXIOMS, DATA, METHODS, REWRITES, SUBJECTS, Registry
+from axioms.scaffold import command as new
 from axioms.search import command as falsify
 
 
@@ -47,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     assets_cli.add_parser(commands)
     explain.add_parser(commands)
     falsify.add_parser(commands)
+    new.add_parser(commands)
     audit.add_parser(commands)
     options = parser.parse_args(arguments)
     if hasattr(options, "run"):
