@@ -16,6 +16,7 @@ from axioms.errors import InputError, SpecError, display_path
 from axioms.explain import command as explain
 from axioms.registry import AXIOMS, DATA, METHODS, REWRITES, SUBJECTS, Registry
 from axioms.report import compare
+from axioms.scaffold import command as new
 from axioms.search import command as falsify
 
 
@@ -54,6 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     assets_cli.add_parser(commands)
     explain.add_parser(commands)
     falsify.add_parser(commands)
+    new.add_parser(commands)
     audit.add_parser(commands)
     options = parser.parse_args(arguments)
     if hasattr(options, "run"):
