@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -106,9 +106,10 @@ def task(side: SideView) -> dict[str, Values]:
 
 
 def sizes(module: nn.Module) -> dict[str, float]:
-    """How large a model is; what its configuration does not say is no number."""
-    config = getattr(module, "config", None)
-    said = {name: float(getattr(config, key, np.nan)) for name, key in SIZES.items()}
+    """How large a model is; 0 where its configuration does not say."""
+    config: Any = getattr(module, "config", None)
+    text = config.get_text_config() if hasattr(config, "get_text_config") else config
+    said = {name: getattr(text, key, 0) for name, key in SIZES.items()}
     return {"parameters": sum(weights.numel() for weights in module.parameters()), **said}
 
 
