@@ -9,7 +9,7 @@ from axioms.errors import InputError
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 
-CATEGORIES = ("bias", "position", "epsilon", "softmax", "norm")
+CATEGORIES = ("bias", "position", "epsilon", "softmax", "norm", "gradient")
 
 
 @axiom(

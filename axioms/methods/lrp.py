@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 Layers = list[int]
 """Layer numbers, 1-based."""
-Engine = Literal["fast", "explicit"]
-"""`explicit` carries relevance itself through literal equations, slowly; it is there to be compared with."""
+Engine = Literal["fast", "explicit"] | dict[Literal["explicit"], float]
+"""`explicit` carries relevance itself through literal equations, slowly; it is there to be compared with.
+
+`{explicit: 1e-6}` stabilizes each of its divisions by that epsilon, and not by 1e-12, where a rule has none of its own.
+"""
 
 
 class RuleSpec(BaseModel):
@@ -173,10 +176,11 @@ def lrp(
 
 
 def _relevance(model: Model, inputs: Inputs, target: Target, composite: Composite, engine: Engine) -> Tensor:
-    if engine == "explicit":
+    if engine != "fast":
         from axioms.propagate.explicit import propagate_explicit
 
-        return propagate_explicit(model, inputs, target, composite)
+        epsilon = 1e-12 if engine == "explicit" else engine["explicit"]
+        return propagate_explicit(model, inputs, target, composite, epsilon=epsilon)
     from axioms.propagate.engine import propagate
 
     return propagate(model, inputs, target, composite)

@@ -98,7 +98,7 @@ class ExplicitPropagation(TorchFunctionMode):
 
     def activation(self, module: nn.Module, x: Tensor, value: Tensor) -> Tensor:
         """The output of an activation module, which is one operation."""
-        operation = Pointwise(ACTIVATION, type(module).__name__, lambda: value, x)
+        operation = Pointwise(ACTIVATION, type(module).__name__, lambda: value, x, module.forward)
         return self.apply(operation, Step(operation, [x], [x], self.epsilon))
 
     def _uncovered(self, name: str) -> UncoveredOperation:
