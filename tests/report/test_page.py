@@ -56,7 +56,9 @@ def test_failures_come_first_and_folders_last(varied: list[dict[str, Any]]) -> N
 def test_a_check_shows_its_numbers_and_where_it_is_written(varied: list[dict[str, Any]]) -> None:
     failed, passing = sections_of(varied, [])
     entry = failed.entries[0]
-    assert (entry.place, entry.anchor) == ("specs/_base.yaml:9", "specs-_base-yaml-L9")
+    assert (entry.place, entry.anchor) == ("_base.yaml, line 9", "specs-_base-yaml-L9")
+    assert failed.entries[1].place == "a.yaml, line 3"
+    assert passing.entries[0].place == "line 3"
     assert entry.reason == "gap.max is not <= 1e-09"
     assert failed.entries[1].reason == "no rule for exp; exp"
     (line,) = entry.lines
