@@ -58,10 +58,12 @@ RULE_NAMES = (
 
 
 SELECTIVE_SCAN = (
-    Entry("gate", RuleRef("stop"), modules="*.mixer"),
-    Entry("product", RuleRef("scan_product"), modules="*.mixer"),
+    Entry("gate", RuleRef("stop"), owning="A_log"),
+    Entry("product", RuleRef("scan_product"), owning="A_log"),
 )
-"""MambaLRP: inside a Mamba mixer the parameters of the scan are constants (axioms/propagate/selective_scan.py)."""
+"""MambaLRP: in a selective scan its parameters are constants (axioms/propagate/selective_scan.py).
+
+A module is one if it has the logarithm of a state matrix, as in Mamba, Mamba-2, Falcon-Mamba and Jamba."""
 
 
 @cache

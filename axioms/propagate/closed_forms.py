@@ -26,6 +26,7 @@ from axioms.propagate.operations import (
     Operation,
     Pointwise,
     Product,
+    Softmax,
     Sum,
 )
 
@@ -79,9 +80,9 @@ def _passed(operation: Operation, value: Tensor) -> Tensor:
     if isinstance(operation, Norm):
         return _without_bias(operation, value) * _share_of_eps(operation)
     if isinstance(operation, Pointwise):
-        if operation.kind == SOFTMAX:  # equation (5) with R_A = A g
+        if isinstance(operation, Softmax):  # equation (5) with R_A = A g
             logits = torch.where(value == 0, 0.0, operation.input)  # a masked logit is -inf and has no weight
-            return value * (logits - (logits * value).sum(-1, keepdim=True))
+            return value * (logits - (logits * value).sum(operation.dim, keepdim=True))
         if operation.kind == NORMALIZER:
             return value * DEGREES[operation.name.strip("_").removeprefix("linalg_")]
         return operation.input.detach() * _slope(operation)

@@ -79,7 +79,7 @@ class Propagation(TorchFunctionMode):
 
     def apply(self, operation: Operation) -> Tensor:
         """The operation's value under its rule."""
-        rule = self.composite.rule(operation.kind, operation.name, self.where.path)
+        rule = self.composite.rule(operation.kind, operation.name, self.where.path, self.where.owned)
         if rule is None and operation.kind == GATE:
             self.uncovered(operation.name)
         value = operation.forward() if rule is None else RULES[rule.name](operation, **rule.options)

@@ -87,7 +87,7 @@ class ExplicitPropagation(TorchFunctionMode):
 
     def apply(self, operation: Operation, step: Step) -> Tensor:
         """The operation's value under its rule; where it has none, relevance follows the plain gradient."""
-        rule = self.composite.rule(operation.kind, operation.name, self.where.path)
+        rule = self.composite.rule(operation.kind, operation.name, self.where.path, self.where.owned)
         if rule is None and operation.kind == GATE:
             raise self._uncovered(operation.name)
         if rule is None:

@@ -100,6 +100,13 @@ class Pointwise(Operation):
 
 
 @dataclass
+class Softmax(Pointwise):
+    """A softmax, which is a function of all entries along one dimension."""
+
+    dim: int
+
+
+@dataclass
 class Block(Operation):
     """A module as one operation: its value as a function of all its variables together (axioms/propagate/blocks.py)."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -23,6 +24,7 @@ from axioms.propagate.operations import (
     Operation,
     Pointwise,
     Product,
+    Softmax,
     Sum,
 )
 from axioms.propagate.parser import PARSERS, Args, Kwargs, argument, is_variable, parser
@@ -150,7 +152,10 @@ def _joins(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> O
 
 @parser("softmax", "_safe_softmax")
 def _softmax(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    return _pointwise(SOFTMAX, name, func, args, kwargs)
+    dim = argument(args, kwargs, 1, "dim")
+    value, other = args[0] if args else kwargs["input"], {key: kwargs[key] for key in kwargs if key != "input"}
+    forward = partial(func, *args, **kwargs)
+    return Softmax(SOFTMAX, name, forward, value, lambda x: func(x, *args[1:], **other), -1 if dim is None else dim)
 
 
 @parser("div", "__truediv__", "true_divide", "divide", "div_", "__itruediv__", "__rtruediv__", "__rdiv__")

@@ -229,6 +229,10 @@ def _checks(spec: Spec, document: Document) -> Iterator[Check]:
                 if method.label in claims.refused_by:
                     at = (*stated, "refused_by", claims.refused_by.index(method.label))
                     one = replace(one, place=document.place(at), refusal=True, because=claims.because)
+            for number, absent in enumerate(spec.not_defined):
+                if absent.matches(reference, method.label):
+                    place = document.place(("not_defined", number))
+                    one = replace(one, place=place, refusal=True, violation=None, because=absent.because)
             yield from _removals(one, check.remove)
 
 
