@@ -6,13 +6,16 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from axioms.lazy import np
 
 RESAMPLES = 4000
-Values = np.ndarray[Any, np.dtype[np.float64]]
-Numbers = np.ndarray[Any, np.dtype[np.int64]]
+if TYPE_CHECKING:
+    Values = np.ndarray[Any, np.dtype[np.float64]]
+    Numbers = np.ndarray[Any, np.dtype[np.int64]]
+else:
+    Values = Numbers = Any
 
 
 @dataclass(frozen=True)

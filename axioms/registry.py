@@ -38,6 +38,13 @@ class Registered:
         """A strict pydantic model of the options, made from the signature."""
         return _options_model(self.name, self.function)
 
+    @property
+    def required(self) -> list[str]:
+        """The options that have no default."""
+        parameters = _signature(self.function).parameters.values()
+        keywords = [each for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
+        return [each.name for each in keywords if each.default is inspect.Parameter.empty]
+
     def takes(self, option: str) -> bool:
         """Whether the function has this keyword-only parameter."""
         parameter = _signature(self.function).parameters.get(option)

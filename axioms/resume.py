@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from axioms.errors import InputError
-from axioms.report.files import read_results
 
 if TYPE_CHECKING:
     from axioms.spec import Check, MethodRef
@@ -28,6 +27,8 @@ class Interrupted:
 
     def __init__(self, folder: Path) -> None:
         """Read a run's results.json; nothing is there to resume where there is none, or it is not one of ours."""
+        from axioms.report.files import read_results
+
         try:
             self.records: list[dict[str, Any]] = read_results(folder)["checks"]
         except InputError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,9 +13,9 @@ from axioms.plugin.gate import gate_of, not_run
 from axioms.plugin.items import INTERRUPTED, REUSED
 from axioms.report.baseline import saved_of
 from axioms.report.results import Results
-from axioms.report.rewrites import cells_of, in_one_line
-from axioms.report.tables import CLAIMED, FAILED, aligned, beside_paper, comparisons, matrix, within
-from axioms.report.write import Written, write_report
+
+if TYPE_CHECKING:
+    from axioms.report.write import Written
 
 SAVE_SHARE = 0.05
 """At most this share of a run goes into saving what is there so far: a long document takes long to write."""
@@ -73,6 +73,8 @@ class Reporter:
         """Write the results, also after failures and interruptions; and fail the session if the baseline says so."""
         if not self._anything:
             return
+        from axioms.report.write import write_report  # here, because collecting needs none of it
+
         status = STATUS.get(int(exitstatus), "failed")
         self.results.not_run = not_run(self._root, self.results.met)
         if self._gate is not None:
@@ -90,6 +92,9 @@ class Reporter:
         records = self.results.records
         if not records:
             return
+        from axioms.report.rewrites import cells_of, in_one_line
+        from axioms.report.tables import CLAIMED, FAILED, aligned, beside_paper, comparisons, matrix, within
+
         terminalreporter.section("axioms")
         header, rows = matrix(records)
         lines = within(max(terminalreporter._tw.fullwidth, 60), header, rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 from pathlib import Path
@@ -37,6 +38,19 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     """What the command line changed, if anything."""
     changed = ", ".join(f"{name} {value}" for name, value in overrides(config).items())
     return f"axioms: {changed}" if changed else None
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Where only collecting was asked for, end without detours.
+
+    Hypothesis's plugin would import all of hypothesis to find that it has nothing to say, and pytest looks twice for
+    garbage among all items, which live until the process ends.
+    """
+    if not session.config.option.collectonly:
+        return
+    if "hypothesis" not in sys.modules:
+        session.config.pluginmanager.unregister(name="hypothesispytest")
+    gc.freeze()
 
 
 def _import(module: str, folder: Path) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from axioms.judge import Finding
+from axioms.lazy import np
 from axioms.measure import Quantity
 from axioms.registry import AXIOMS
 from axioms.spec.tolerance import tolerance_of

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from axioms.report.records import SCHEMA_VERSION
-from axioms.report.summary import summary_markdown
 
 PACKAGES = ("pytest-axioms", "torch", "transformers", "numpy", "scipy", "pytest", "pydantic")
 UNFINISHED = ("running", "interrupted")
@@ -99,6 +98,8 @@ class Results:
 
     def save_summary(self, status: str) -> None:
         """Write summary.md."""
+        from axioms.report.summary import summary_markdown
+
         self.folder.mkdir(parents=True, exist_ok=True)
         write_whole(self.folder / "summary.md", summary_markdown(self.document(status)))
 
