@@ -12,6 +12,7 @@ import pytest
 from axioms.bar import Bar
 from axioms.cli import main
 from axioms.explain import command
+from axioms.registry import METHODS
 from axioms.report.heatmaps import BLUE, RED, STRONGEST, STYLE
 
 TEXT = "the film is not <b>very</b> good & fine"
@@ -116,8 +117,29 @@ def test_a_method_of_ones_own(repository: Repository, tmp_path: Path, capsys: py
         "    return inputs.features[..., 0] * 0 + 1\n"
     )
     arguments = ["explain", str(repository("classifier")), "the film", "--import", "explained_by_me"]
-    assert main([*arguments, "--methods", "all_one"]) == 0
+    try:
+        assert main([*arguments, "--methods", "all_one"]) == 0
+    finally:
+        METHODS._entries.pop("all_one", None)
     assert "sum +4.00" in capsys.readouterr().out
+
+
+def test_an_interruption_keeps_what_was_finished(
+    repository: Repository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "explained_too_long.py").write_text(
+        "import axioms\n\n@axioms.method('too_long')\ndef too_long(model, inputs, target):\n"
+        "    raise KeyboardInterrupt\n"
+    )
+    arguments = ["explain", str(repository("classifier")), "the film", "--import", "explained_too_long"]
+    try:
+        assert main([*arguments, "--methods", "attnlrp,too_long,cp_lrp"]) == 0
+    finally:
+        METHODS._entries.pop("too_long", None)
+    assert "interrupted: the page has what was finished." in capsys.readouterr().err
+    text = (tmp_path / "reports/explain.html").read_text()
+    assert "Heatmap of attnlrp" in text
+    assert "Heatmap of cp_lrp" not in text
 
 
 def test_where_no_method_has_an_answer_the_exit_code_says_so(
