@@ -6,9 +6,8 @@ import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from axioms.checks.views import SideView, as_numpy, relative_gap
+from axioms.lazy import np
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 
