@@ -70,7 +70,8 @@ def _check_method_name(name: str) -> None:
         )
     if name in METHODS:
         raise InputError(f"there is a method {name!r} already: {METHODS.get(name).summary}")
-    if not Path(f"{name}.py").exists() and importlib.util.find_spec(name) is not None:
+    known = None if Path(f"{name}.py").exists() else importlib.util.find_spec(name)
+    if known is not None and known.origin is not None:  # a folder without any Python has none
         raise InputError(f"{name}.py would hide the Python module {name!r}; choose another name.")
 
 

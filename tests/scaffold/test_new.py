@@ -79,6 +79,11 @@ def test_bad_names_are_sentences(
     assert list(here.iterdir()) == []
 
 
+def test_a_folder_of_that_name_is_no_module(here: Path) -> None:
+    (here / "mine").mkdir()
+    assert main(["new", "method", "mine"]) == 0
+
+
 def test_a_folder_that_cannot_be_written(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "specs").write_text("not a folder")
     assert main(["new", "spec", "mine"]) == 2
