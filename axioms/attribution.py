@@ -92,19 +92,21 @@ def attribute(
     import torch
 
     from axioms.propagate.ledger import recording
+    from axioms.propagate.nesting import from_scratch
     from axioms.propagate.tap import tapping
-    from axioms.subjects.model import Model
+    from axioms.subjects.model import Model, lock_of
 
     entry = METHODS.get(method)
     wrapped = Model(model)
-    read = read_inputs(model, inputs, remove)
-    with torch.no_grad(), wrapped.at_rest():
-        outputs = wrapped(read)
-        chosen = choose(target, outputs)
-    size = len(read) if at else batch_size or len(read)
-    books = recording(strict=strict) if ledger or not strict else nullcontext()
-    with books as kept, tapping(at) if at else nullcontext() as tap:
-        found = run_method(entry, wrapped, read, chosen, chosen(outputs), batch_size=size, options=options)
+    with lock_of(model), from_scratch(model):
+        read = read_inputs(model, inputs, remove)
+        with torch.no_grad(), wrapped.at_rest():
+            outputs = wrapped(read)
+            chosen = choose(target, outputs)
+        size = len(read) if at else batch_size or len(read)
+        books = recording(strict=strict) if ledger or not strict else nullcontext()
+        with books as kept, tapping(at) if at else nullcontext() as tap:
+            found = run_method(entry, wrapped, read, chosen, chosen(outputs), batch_size=size, options=options)
     if kept is not None and not kept.entries and not kept.uncovered:
         raise InputError(f"method {method!r} does not propagate relevance, so it has no ledger.")
     if tap is not None and tap.relevance is None:

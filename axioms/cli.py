@@ -12,10 +12,11 @@ from typing import Any
 
 from axioms import assets_cli
 from axioms.audit import command as audit
-from axioms.errors import InputError, SpecError
+from axioms.errors import InputError, SpecError, display_path
 from axioms.explain import command as explain
 from axioms.registry import AXIOMS, DATA, METHODS, REWRITES, SUBJECTS, Registry
 from axioms.report import compare
+from axioms.scaffold import command as new
 from axioms.search import command as falsify
 
 
@@ -35,7 +36,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands.add_parser("schema", help="print the JSON Schema of a spec, for editors")
     report = commands.add_parser("report", help="print the papers' tables of a saved run, with the papers' numbers")
     report.add_argument("saved", type=Path, metavar="RUN", help="its folder (reports/latest) or its results.json")
-    report.add_argument("--format", choices=("md", "tex", "csv"), default="md", help="Markdown, LaTeX or CSV (md)")
+    report.add_argument(
+        "--format",
+        choices=("md", "tex", "csv", "html"),
+        default="md",
+        help="Markdown, LaTeX or CSV; html writes index.html, the tables and the figures anew beside results.json (md)",
+    )
     report.add_argument("--table", metavar="NAME", help="only this table, for example table-2 or agreement-table-2")
     report.add_argument(
         "--standalone", action="store_true", help="with --format tex: a whole document, which pdflatex compiles"
@@ -49,6 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     assets_cli.add_parser(commands)
     explain.add_parser(commands)
     falsify.add_parser(commands)
+    new.add_parser(commands)
     audit.add_parser(commands)
     options = parser.parse_args(arguments)
     if hasattr(options, "run"):
@@ -113,11 +120,23 @@ def _report(run: Path, kind: str, table: str | None, standalone: bool) -> int:
         print(f"--standalone is a LaTeX document: it goes with --format tex, not with {kind}.", file=sys.stderr)
         return 2
     try:
-        print(print_document(run, table) if standalone else print_paper(run, kind, table), end="")
+        if kind == "html":
+            print(_page(run))
+        else:
+            print(print_document(run, table) if standalone else print_paper(run, kind, table), end="")
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
     return 0
+
+
+def _page(run: Path) -> str:
+    """Write the page of a saved run anew, with the specs' lines as far as they lie below this folder."""
+    from axioms.report.files import read_results
+    from axioms.report.write import write_report
+
+    folder = run if run.is_dir() else run.parent
+    return display_path(write_report(read_results(run), folder, Path.cwd()).page)
 
 
 def _rules(kind: str) -> int:

@@ -88,6 +88,7 @@ class Runner:
         self._report = report or (lambda what, done, total: None)
         self._cases: OrderedDict[str, _Case] = OrderedDict()
         self._missing: dict[str, AssetMissing] = {}
+        """By subject, and by asset: one attempt is enough, every further one would wait for the network again."""
         self._inapplicable: dict[str, NotApplicable] = {}
 
     def run(self, check: Check) -> Result:
@@ -125,16 +126,18 @@ class Runner:
     def _case(self, check: Check, run: Run) -> _Case:
         described = [check.subject.model_dump(mode="json"), run.model_dump()]
         key = json.dumps([*described, str(check.file.parent)], sort_keys=True)
-        if key in self._missing:
-            raise self._missing[key]  # one attempt is enough: every further one would wait for the network again
         if key in self._inapplicable:
             raise self._inapplicable[key]
         if key not in self._cases:
+            fixtures = descriptors(described, check.file)
+            for needed in (key, *(each["asset"] for each in fixtures if each["asset"] is not None)):
+                if needed in self._missing:
+                    raise self._missing[needed]
             try:
                 self._cases[key] = self._built(check, run)
-                self._cases[key].described = [*described, *descriptors(described, check.file)]
+                self._cases[key].described = [*described, *fixtures]
             except AssetMissing as error:
-                self._missing[key] = error.with_traceback(None)
+                self._missing[error.asset or key] = error.with_traceback(None)
                 raise
             except NotApplicable as error:
                 self._inapplicable[key] = error.with_traceback(None)

@@ -8,7 +8,7 @@ from axioms.lazy import np
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 
-CATEGORIES = ("bias", "position", "epsilon", "softmax", "norm")
+CATEGORIES = ("bias", "position", "epsilon", "softmax", "norm", "gradient")
 
 
 @axiom(

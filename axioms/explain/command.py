@@ -30,7 +30,7 @@ relevance. `LOO r` is Pearson's correlation with leave-one-out over the tokens o
     axioms explain ./my-model "..." --methods "attnlrp,{integrated_gradients: {steps: 50}}" --ledger
 
 MODEL is a fixture (fixtures/NAME.yaml here or above), OWNER/NAME on the hub, or a folder laid out as one.
-Exit code: 0 if some method has an answer, 2 if none has."""
+An interruption keeps what was finished. Exit code: 0 if some method has an answer, 2 if none has."""
 
 
 def add_parser(commands: Any) -> None:
@@ -105,12 +105,15 @@ def _answered(options: argparse.Namespace, text: str) -> tuple[Question, list[Fo
     print(f"explained: {question.about}: {question.output:.4f}")
     print(f"{len(question.tokens)} tokens, left out by {question.removal}; {legend(colour)}")
     answers = []
-    for found in explain(question, request.methods, _Patient()):
-        answers.append(found)
-        lines = block(found, question.pieces, width=width, colour=colour)
-        if options.ledger and found.ledger is not None:
-            lines += [f"  {line}" for line in found.ledger.table().splitlines()]
-        print("\n".join(["", *lines]), flush=True)
+    try:
+        for found in explain(question, request.methods, _Patient()):
+            answers.append(found)
+            lines = block(found, question.pieces, width=width, colour=colour)
+            if options.ledger and found.ledger is not None:
+                lines += [f"  {line}" for line in found.ledger.table().splitlines()]
+            print("\n".join(["", *lines]), flush=True)
+    except KeyboardInterrupt:
+        print("\ninterrupted: the page has what was finished.", file=sys.stderr)
     print()
     return question, answers
 

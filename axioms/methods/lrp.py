@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 Layers = list[int]
 """Layer numbers, 1-based."""
-Engine = Literal["fast", "explicit"]
-"""`explicit` carries relevance itself through literal equations, slowly; it is there to be compared with."""
+Engine = Literal["fast", "explicit"] | dict[Literal["explicit"], float]
+"""`explicit` carries relevance itself through literal equations, slowly; it is there to be compared with.
+
+`{explicit: 1e-6}` stabilizes each of its divisions by that epsilon, and not by 1e-12, where a rule has none of its own.
+"""
 
 
 class RuleSpec(BaseModel):
@@ -55,10 +58,12 @@ RULE_NAMES = (
 
 
 SELECTIVE_SCAN = (
-    Entry("gate", RuleRef("stop"), modules="*.mixer"),
-    Entry("product", RuleRef("scan_product"), modules="*.mixer"),
+    Entry("gate", RuleRef("stop"), owning="A_log"),
+    Entry("product", RuleRef("scan_product"), owning="A_log"),
 )
-"""MambaLRP: inside a Mamba mixer the parameters of the scan are constants (axioms/propagate/selective_scan.py)."""
+"""MambaLRP: in a selective scan its parameters are constants (axioms/propagate/selective_scan.py).
+
+A module is one if it has the logarithm of a state matrix, as in Mamba, Mamba-2, Falcon-Mamba and Jamba."""
 
 
 @cache
@@ -173,10 +178,11 @@ def lrp(
 
 
 def _relevance(model: Model, inputs: Inputs, target: Target, composite: Composite, engine: Engine) -> Tensor:
-    if engine == "explicit":
+    if engine != "fast":
         from axioms.propagate.explicit import propagate_explicit
 
-        return propagate_explicit(model, inputs, target, composite)
+        epsilon = 1e-12 if engine == "explicit" else engine["explicit"]
+        return propagate_explicit(model, inputs, target, composite, epsilon=epsilon)
     from axioms.propagate.engine import propagate
 
     return propagate(model, inputs, target, composite)

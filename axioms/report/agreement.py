@@ -23,7 +23,11 @@ def write_agreement(records: Sequence[Record], folder: Path) -> list[Path]:
     table.write_text("\n".join(agreement_markdown(records)) + "\n", encoding="utf-8")
     written = [table]
     for spec, mine in specs.items():
-        shown = {record["method"]: record["examples"] for record in mine if record.get("examples")}
+        shown = {
+            record["method"]: record["examples"]
+            for record in mine
+            if record["axiom"] == "ground_truth" and record["examples"]
+        }
         if shown:
             name = re.sub(r"[^\w.-]+", "-", Path(spec).with_suffix("").as_posix()).removeprefix("specs-")
             file = folder / f"heatmaps-{name}.html"

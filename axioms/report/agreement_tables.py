@@ -70,7 +70,7 @@ def _results(specs: Sequence[list[Record]], part: int) -> Grid:
         "Token-level accuracy with respect to the subject, on the sentences that the model gets right.",
         [("", 1), *((_short(mine), len(TITLES)) for mine in specs)],
         ["XAI-Method", *(f"{title} ↑" for _ in specs for title in TITLES.values())],
-        [Block("", rows, {}), Block("", random, {})],
+        [*([Block("", rows, {})] if rows else []), Block("", random, {})],
         second="underlined",
         paper=PAPER,
     )

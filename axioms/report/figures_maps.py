@@ -46,7 +46,7 @@ def _figure(by_method: dict[str, dict[str, Any]]) -> Figure:
     """A row for each method, with one scale for all its maps: the difference can be compared with them."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(5.6, 1.28 * len(by_method) + 0.4), layout="constrained")
+    figure = Figure(figsize=(5.6, 0.98 * len(by_method) + 0.3), layout="constrained")
     panels = figure.subplots(len(by_method), len(COLUMNS), squeeze=False)
     for down, (method, one) in enumerate(by_method.items()):
         left, right = one["left"], one["right"]

@@ -92,11 +92,9 @@ class Grid:
     @property
     def legend(self) -> str:
         """How to read a cell."""
-        said = []
-        if self.numbers:
-            interval = ", [its interval]" if any(number.interval_text for number in self.numbers) else ""
-            paper = ", (the paper's number)" if any(number.paper_text for number in self.numbers) else ""
-            said.append(f"Ours{interval}{paper}.")
+        interval = ", [its interval]" if any(number.interval_text for number in self.numbers) else ""
+        paper = ", (the paper's number)" if any(number.paper_text for number in self.numbers) else ""
+        said = [f"Ours{interval}{paper}."] if interval or paper else []
         if any(number.place for number in self.numbers):
             said.append(f"First place is bold, second is {self.second}.")
         return " ".join([*said, *([self.note] if self.note else [])])

@@ -58,9 +58,7 @@ def _data_address(picture: Picture) -> str:
 def _sources(sections: Iterable[Section], root: Path) -> dict[str, tuple[str, list[str]]]:
     """The lines of every spec that a check points to, by its name; those that are no longer there are left out."""
     names = dict.fromkeys(
-        name
-        for section in sections
-        for name in (section.spec, *(entry.place.rpartition(":")[0] for entry in section.entries))
+        name for section in sections for name in (section.spec, *(entry.file for entry in section.entries))
     )
     return {
         name: (anchor_of(name), (root / name).read_text(encoding="utf-8", errors="replace").splitlines())

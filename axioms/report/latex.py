@@ -40,7 +40,7 @@ SPECIAL = {
 LAST_ACCENTED = "\u017f"
 """Latin letters with accents end here; pdflatex stops at what lies beyond and is not set up."""
 SECOND = {"italic": r"\textit{{{}}}", "underlined": r"\underline{{{}}}"}
-UPRIGHT = 90
+UPRIGHT = 110
 """The width in characters up to which a table stands upright on a page; a wider one lies on its side."""
 ROWS = {"table": 44, "sidewaystable": 32}
 """Rows that a page has room for; what is longer goes on in another table."""
@@ -57,7 +57,7 @@ def document(grids: Iterable[Grid]) -> str:
             r"\usepackage[a4paper,margin=20mm]{geometry}",
             rf"\usepackage{{{PACKAGES}}}",
             r"\begin{document}",
-            *(latex_table(grid) + "\\clearpage" for grid in grids),
+            *map(latex_table, grids),
             r"\end{document}",
             "",
         ]
@@ -73,7 +73,7 @@ def latex_table(grid: Grid) -> str:
 
 def _environment(grid: Grid, kind: str, number: int) -> str:
     source = f" {grid.full_title}." if grid.paper else ""
-    caption = f"{grid.caption}{source} {grid.legend}" if number == 0 else f"{grid.full_title}, continued."
+    caption = f"{grid.caption}{source} {grid.legend}".strip() if number == 0 else f"{grid.full_title}, continued."
     label = f"tab:{grid.name}" if number == 0 else f"tab:{grid.name}-{number + 1}"
     lines = [f"% \\usepackage{{{PACKAGES}}}", f"\\begin{{{kind}}}", "\\centering", "\\small"]
     lines += [f"\\caption{{{escape(caption)}}}", f"\\label{{{label}}}", *ROOM, FITTED]

@@ -50,6 +50,8 @@ class Entry:
     lines: list[Line]
     reason: str
     place: str
+    """`line 12`, or with its file before it where that is another one."""
+    file: str
     anchor: str
 
 
@@ -71,6 +73,12 @@ class Section:
     def verdict(self) -> str:
         """In one line."""
         return in_words(self.counts)
+
+    @property
+    def subject(self) -> str:
+        """What it is about; the model alone, where its rewrites are."""
+        name = str(self.first["subject"])
+        return name.rpartition(" / ")[0] if self.first.get("rewrite") else name
 
 
 @dataclass(frozen=True)
@@ -158,7 +166,8 @@ def _entry(record: Record) -> Entry:
         rewrite=record.get("rewrite") or "",
         lines=_lines(record),
         reason="; ".join(each for each in (reason, record.get("because")) if each),
-        place=place,
+        place=f"line {line}" if file == record["spec"] else f"{file.rpartition('/')[2]}, line {line}",
+        file=file,
         anchor=f"{anchor_of(file)}-L{line}",
     )
 

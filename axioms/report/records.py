@@ -36,6 +36,7 @@ def record(result: Result, nodeid: str) -> dict[str, Any]:
         "tier": check.tier,
         "subject": subject_name(check.subject),
         "axiom": check.function if check.comparison is None else check.comparison.axiom,
+        "axiom_options": {} if check.axiom is None else dict(check.axiom.options),
         "method": None if check.method is None else check.method.label,
         "than": None if check.comparison is None else check.comparison.than.label,
         "options": {} if check.method is None else dict(check.method.options),

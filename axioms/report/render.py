@@ -25,7 +25,8 @@ def markdown_table(grid: Grid) -> str:
             lines += [[_plain(block.sections[index])]] if index in block.sections else []
             lines.append([_markdown_cell(cell, SECOND[grid.second]) for cell in row])
     table = ["| " + " | ".join([*line, *[""] * (len(header) - len(line))]) + " |" for line in lines]
-    return "\n".join([f"**{grid.full_title}.** {grid.caption}", "", *table, "", grid.legend, ""])
+    legend = [grid.legend, ""] if grid.legend else []
+    return "\n".join([f"**{grid.full_title}.** {grid.caption}", "", *table, "", *legend])
 
 
 def _plain(text: str) -> str:

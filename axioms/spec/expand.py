@@ -235,6 +235,10 @@ def _checks(spec: Spec, document: Document) -> Iterator[Check]:
                 if method.label in claims.refused_by:
                     at = (*stated, "refused_by", claims.refused_by.index(method.label))
                     one = one.but(place=document.place(at), refusal=True, because=claims.because)
+            for number, absent in enumerate(spec.not_defined):
+                if absent.matches(reference, method.label):
+                    place = document.place(("not_defined", number))
+                    one = one.but(place=place, refusal=True, violation=None, because=absent.because)
             yield from _removals(one, check.remove)
 
 

@@ -82,6 +82,23 @@ class CheckSpec(Claims):
         return self
 
 
+class NotDefinedSpec(Strict):
+    """Combinations that do not exist on this subject; each is tried, and must say so."""
+
+    axiom: Annotated[AxiomRef, named_schema(AXIOMS, "an axiom")] | None = Field(
+        None, description="With the options that it is meant with; every axiom by default."
+    )
+    methods: list[str] | None = Field(None, description="Labels of methods; all of them by default.")
+    because: str = Field(min_length=1, description="Why, in one line; shown in the report.")
+
+    def matches(self, axiom: AxiomRef, method: str) -> bool:
+        """Whether a check is meant."""
+        if self.methods is not None and method not in self.methods:
+            return False
+        wanted = self.axiom
+        return wanted is None or (wanted.name == axiom.name and wanted.options.items() <= axiom.options.items())
+
+
 class CompareSpec(Strict):
     """A paired comparison of two methods on one metric: `better - than`, example by example."""
 
@@ -156,6 +173,10 @@ class Spec(Strict):
     methods: list[Annotated[MethodRef, named_schema(METHODS, "a method")]] = Field(min_length=1)
     sweep: SweepSpec | None = None
     checks: list[CheckSpec] = Field(min_length=1)
+    not_defined: list[NotDefinedSpec] = Field(
+        [],
+        description="Methods or axioms that do not exist for this subject: each must refuse, and the report says why.",
+    )
     compare: list[CompareSpec] = Field([])
     reported: dict[str, dict[str, Reported]] = Field(
         {}, description="What the paper printed, by method and metric; shown beside ours, never judged."

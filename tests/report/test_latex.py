@@ -106,10 +106,11 @@ def test_every_table_compiles_and_fits_its_page(compiled: Callable[[str], str]) 
         *(f"agreement-table-{name}" for name in ("1", "2", "2-part-2", "3")),
         "methods",
     ]
-    said = compiled(document(grids))
+    text = document(grids)
+    assert text.count("\\begin{tabular}") == 9, "one for each table, and a second for the long one"
+    said = compiled(text)
     for trouble in ("Overfull", "Float too large", "Missing character", "multiply defined"):
         assert trouble not in said
-    assert "Output written on tables.pdf (9 pages" in said, "one for each table, and a second for the long one"
 
 
 def test_the_command_prints_a_document_that_compiles(
