@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,18 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     """What the command line changed, if anything."""
     changed = ", ".join(f"{name} {value}" for name, value in overrides(config).items())
     return f"axioms: {changed}" if changed else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without looking for garbage meanwhile: everything that collecting makes is kept."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

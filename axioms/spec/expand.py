@@ -24,6 +24,7 @@ COMPARE = "compare"
 MODEL = "model"
 """Of checks that are about no method: their id, and their key under `reported`."""
 FORWARD = "forward_equivalence"
+NO_CLAIMS = Claims()
 
 
 @dataclass(frozen=True)
@@ -227,7 +228,7 @@ def _checks(spec: Spec, document: Document) -> Iterator[Check]:
             if rewrite is not None:
                 one = one.but(id=f"{method.label}-{rewrite}", rewrite=rewrite, equivalence=kept)
             own: Path_ = (*path, "on", rewrite) if rewrite is not None else path
-            for claims, stated in ((check, path), (check.on.get(rewrite or "", Claims()), own)):
+            for claims, stated in ((check, path), (check.on.get(rewrite or "", NO_CLAIMS), own)):
                 if method.label in claims.violated_by:
                     at = (*stated, "violated_by", method.label)
                     bounds = placed(claims.violated_by[method.label], at)
