@@ -92,19 +92,21 @@ def attribute(
     import torch
 
     from axioms.propagate.ledger import recording
+    from axioms.propagate.nesting import from_scratch
     from axioms.propagate.tap import tapping
-    from axioms.subjects.model import Model
+    from axioms.subjects.model import Model, lock_of
 
     entry = METHODS.get(method)
     wrapped = Model(model)
-    read = read_inputs(model, inputs, remove)
-    with torch.no_grad(), wrapped.at_rest():
-        outputs = wrapped(read)
-        chosen = choose(target, outputs)
-    size = len(read) if at else batch_size or len(read)
-    books = recording(strict=strict) if ledger or not strict else nullcontext()
-    with books as kept, tapping(at) if at else nullcontext() as tap:
-        found = run_method(entry, wrapped, read, chosen, chosen(outputs), batch_size=size, options=options)
+    with lock_of(model), from_scratch(model):
+        read = read_inputs(model, inputs, remove)
+        with torch.no_grad(), wrapped.at_rest():
+            outputs = wrapped(read)
+            chosen = choose(target, outputs)
+        size = len(read) if at else batch_size or len(read)
+        books = recording(strict=strict) if ledger or not strict else nullcontext()
+        with books as kept, tapping(at) if at else nullcontext() as tap:
+            found = run_method(entry, wrapped, read, chosen, chosen(outputs), batch_size=size, options=options)
     if kept is not None and not kept.entries and not kept.uncovered:
         raise InputError(f"method {method!r} does not propagate relevance, so it has no ledger.")
     if tap is not None and tap.relevance is None:
@@ -149,11 +151,11 @@ def run_method(
 
 @contextmanager
 def _reporting(progress: Progress | None, start: int, size: int, total: int) -> Iterator[None]:
-    """What a method reports of its batch goes to `progress`, in examples of all."""
+    """What a method reports of its batch goes to `progress`, in examples of all; of the only one, in its own steps."""
 
     def report(done: int, of: int) -> None:
         if progress is not None and done < of:
-            progress(start + size * done // of, total)
+            progress(*(start + size * done // of, total) if total > 1 else (done, of))
 
     token = _WITHIN.set(report)
     try:

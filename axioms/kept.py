@@ -46,7 +46,8 @@ class Kept:
         """The values under a key; None where there are none, or the file is damaged."""
         file = self._file(key)
         try:
-            with np.load(file, allow_pickle=False) as arrays:
+            # Opened here: numpy leaves a damaged file open.
+            with file.open("rb") as handle, np.load(handle, allow_pickle=False) as arrays:
                 names = json.loads(str(arrays["names"]))
                 found = {name: _unmasked(arrays[f"v{i}"], arrays[f"m{i}"]) for i, name in enumerate(names)}
         except (OSError, ValueError, KeyError, EOFError, BadZipFile):

@@ -19,7 +19,7 @@ from axioms.judge import Finding, Judgement, Verdict, judge
 from axioms.kept import Kept, descriptors, key_of, subject_digest
 from axioms.measure import Measurement, Values
 from axioms.registry import AXIOMS, METHODS, Axiom
-from axioms.report.heatmaps import examples
+from axioms.report.examples import EXAMPLES, images, sentences, texts
 from axioms.spec import Check, MethodRef, PlacedBound, Run
 from axioms.spec.expand import FORWARD
 from axioms.spec.metrics import split_metric
@@ -168,9 +168,24 @@ class Runner:
         return Judgement(Verdict.INCONCLUSIVE, False, reason, judged.findings)
 
     def _examples(self, check: Check, case: _Case, run: Run) -> list[dict[str, Any]]:
-        if check.function != TRUTH or check.method is None:
+        """What a report can show of the relevance itself, on a few of the examples."""
+        method, subject = check.method, case.subject
+        if method is None or check.rewrite is not None:
             return []
-        return examples(case.subject, self._attribution(case, run, check.method, next(iter(case.subject.sides))))
+        if check.function == TRUTH:
+            return sentences(subject, self._attribution(case, run, method, next(iter(subject.sides))))
+        few = partial(self._few, case, run, method)
+        if check.function == "loo_correlation" and subject.tokens and ONLY in subject.sides:
+            return texts(subject, few(ONLY))
+        if check.function == "implementation_invariance" and subject.data.shape is not None:
+            return images(subject, few("left"), few("right"))
+        return []
+
+    def _few(self, case: _Case, run: Run, method: MethodRef, side: str) -> Attribution:
+        """The attribution of the first examples, by themselves: what is shown is the same whatever else was run."""
+        one = case.subject.sides[side]
+        target = one.own(case.subject.target).rows(0, EXAMPLES)
+        return self._rerun(run, method, one.model, one.inputs.rows(0, EXAMPLES), target, one.batch_size)
 
     def _measure(self, check: Check, case: _Case, run: Run) -> Measurement:
         if check.comparison is None:

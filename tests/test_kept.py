@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import numpy as np
@@ -101,6 +102,7 @@ def test_what_a_fixture_says_counts(tmp_path: Path) -> None:
     assert len(said[0]) == 1
 
 
+@pytest.mark.filterwarnings("error::ResourceWarning", "error::pytest.PytestUnraisableExceptionWarning")
 def test_a_damaged_file_is_measured_anew(tmp_path: Path) -> None:
     file = written(tmp_path)
     measured(file, Kept(tmp_path / "kept"))
@@ -108,6 +110,7 @@ def test_a_damaged_file_is_measured_anew(tmp_path: Path) -> None:
     found.write_bytes(found.read_bytes()[:100])
     kept = Kept(tmp_path / "kept")
     measured(file, kept)
+    gc.collect()  # a file that was left open would say so here
     assert (kept.used, kept.made) == (0, 1)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from axioms.checks.views import SideView, as_numpy, relative_gap
-from axioms.errors import InputError
+from axioms.checks.views import GAP, SideView, as_numpy
+from axioms.errors import InputError, NotDefined
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 
@@ -19,15 +19,15 @@ OTHER = {"eager": "sdpa", "sdpa": "eager"}
 
 @axiom(
     "backend_invariance",
-    metrics={"relative_gap": Metric("max_i |eager_i - sdpa_i| / max_i max(|eager_i|, |sdpa_i|)", rounding=True)},
+    metrics={"relative_gap": Metric(GAP.format(a="eager", b="sdpa"), rounding=True)},
     expect={"relative_gap.max": {"le": 1e-9}},
 )
 def backend_invariance(side: SideView) -> dict[str, Values]:
     """The gap between the relevance with the model's attention implementation and with the other of the two."""
-    scores = side.scores  # before the switch: this may be the first check that asks for them
+    side.attribution()  # before the switch: this may be the first check that asks for it
     with other_attention(side.side.model.module):
         switched = side.rerun(side.side.model, side.side.inputs, side.target, side.side.batch_size)
-    return {"relative_gap": relative_gap(scores, as_numpy(switched.scores))}
+    return {"relative_gap": side.gap_to(as_numpy(switched.scores))}
 
 
 @contextmanager
@@ -46,9 +46,9 @@ def other_attention(module: nn.Module) -> Iterator[None]:
         try:
             switch(OTHER[now])
         except (ValueError, ImportError) as error:
-            raise InputError(f"{name} has no {OTHER[now]!r} attention to compare with {now!r}: {error}") from None
+            raise NotDefined(f"{name} has no {OTHER[now]!r} attention to compare with {now!r}: {error}") from None
         if config._attn_implementation != OTHER[now]:  # transformers only logs that it could not
-            raise InputError(f"{name} has no {OTHER[now]!r} attention to compare with {now!r}.")
+            raise NotDefined(f"{name} has no {OTHER[now]!r} attention to compare with {now!r}.")
         yield
     finally:
         switch(before)

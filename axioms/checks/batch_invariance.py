@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from axioms.checks.views import SideView, as_numpy, relative_gap
+from axioms.checks.views import GAP, SideView, as_numpy
 from axioms.errors import InputError
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
@@ -10,7 +10,7 @@ from axioms.registry import Metric, axiom
 
 @axiom(
     "batch_invariance",
-    metrics={"relative_gap": Metric("max_i |batch_i - alone_i| / max_i max(|batch_i|, |alone_i|)", rounding=True)},
+    metrics={"relative_gap": Metric(GAP.format(a="batch", b="alone"), rounding=True)},
     expect={"relative_gap.max": {"le": 1e-9}},
 )
 def batch_invariance(side: SideView) -> dict[str, Values]:
@@ -19,4 +19,4 @@ def batch_invariance(side: SideView) -> dict[str, Values]:
     if min(batch_size, len(inputs)) < 2:
         raise InputError("batch_invariance needs at least two examples and a run with a batch_size of at least 2.")
     alone = side.rerun(model, inputs, side.target, 1)
-    return {"relative_gap": relative_gap(side.scores, as_numpy(alone.scores))}
+    return {"relative_gap": side.gap_to(as_numpy(alone.scores))}

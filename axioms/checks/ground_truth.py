@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from axioms.checks import ground_truth_metrics as metrics
 from axioms.checks.ground_truth_metrics import Flags
 from axioms.checks.views import SideView
 from axioms.errors import InputError
+from axioms.lazy import np
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 from axioms.subjects.agreement.benchmark import FILTERS, Agreement

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from axioms.checks.views import SideView, divided
 from axioms.errors import InputError
+from axioms.lazy import np
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 
-CATEGORIES = ("bias", "position", "epsilon", "softmax", "norm")
+CATEGORIES = ("bias", "position", "epsilon", "softmax", "norm", "gradient")
 
 
 @axiom(

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from axioms.checks.units import Units, all_features, units_of
+from axioms.lazy import np
 from axioms.measure import Values
 
 if TYPE_CHECKING:
@@ -19,6 +18,11 @@ if TYPE_CHECKING:
     from axioms.subjects.inputs import Inputs
     from axioms.subjects.model import Model
     from axioms.subjects.targets import Target
+
+
+NOTHING = 1e-3
+"""The share of the output under which scores count as zero in `gap_to`."""
+GAP = "max_i |{a}_i - {b}_i| / max(max_i |{a}_i|, max_i |{b}_i|, |output| / 1000)"
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,16 @@ class SideView:
     def scores(self) -> Values:
         """examples x features"""
         return as_numpy(self.attribution().scores)
+
+    def gap_to(self, scores: Values) -> Values:
+        """How far other scores of the same input are from these, relative to the largest of both, per example.
+
+        Where all are smaller than a thousandth of the output, that is what counts: behind a LayerNorm a gradient's sum
+        over the width is nothing but rounding, and a gap between two such zeros is none.
+        """
+        output = np.abs(as_numpy(self.attribution().output)) * NOTHING
+        largest = np.maximum(np.abs(self.scores), np.abs(scores)).max(axis=1)
+        return divided(np.abs(self.scores - scores).max(axis=1), np.maximum(largest, output))
 
     @cached_property
     def loo(self) -> Values:

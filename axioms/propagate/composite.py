@@ -32,11 +32,14 @@ class Entry:
     """A glob on the module's path."""
     layers: frozenset[int] = frozenset()
     """1-based, as the papers print them."""
+    owning: str = ""
+    """A parameter that the module itself has."""
 
-    def matches(self, kind: str, function: str, path: str) -> bool:
-        """Whether an operation is meant."""
+    def matches(self, kind: str, function: str, path: str, owned: frozenset[str]) -> bool:
+        """Whether an operation is meant: its kind and function, and the path and own parameters of its module."""
         return (
             kind == self.kind
+            and (not self.owning or self.owning in owned)
             and (not self.functions or function in self.functions)
             and (self.modules == "*" or fnmatchcase(path, self.modules))
             and (not self.layers or layer_number(path) in self.layers)
@@ -66,9 +69,9 @@ class Composite:
         """Whether any entry is for operations of this kind."""
         return any(entry.kind == kind for entry in self.entries)
 
-    def _rule(self, kind: str, function: str, path: str) -> RuleRef | None:
+    def _rule(self, kind: str, function: str, path: str, owned: frozenset[str] = frozenset()) -> RuleRef | None:
         for entry in reversed(self.entries):
-            if entry.matches(kind, function, path):
+            if entry.matches(kind, function, path, owned):
                 return entry.rule
         return None
 

@@ -19,9 +19,18 @@ from axioms.propagate.composite import Composite
 from axioms.propagate.decomposed import DECOMPOSED
 from axioms.propagate.functions import IN_PLACE, JOINS, PASSIVE
 from axioms.propagate.modules import Where, watching
-from axioms.propagate.operations import ACTIVATION, BLOCK, GATE, SOFTMAX, Operation, Pointwise, has_variable
+from axioms.propagate.operations import (
+    ACTIVATION,
+    BLOCK,
+    CONSTANT_HEADS,
+    GATE,
+    SOFTMAX,
+    Operation,
+    Pointwise,
+    has_variable,
+)
 from axioms.propagate.parse import parse
-from axioms.propagate.rules import CONSTANT_HEADS, DEGREE, GATED, RULES
+from axioms.propagate.rules import DEGREE, GATED, RULES
 from axioms.subjects.inputs import Inputs
 from axioms.subjects.model import Model
 from axioms.subjects.targets import Target
@@ -70,7 +79,7 @@ class Propagation(TorchFunctionMode):
 
     def apply(self, operation: Operation) -> Tensor:
         """The operation's value under its rule."""
-        rule = self.composite.rule(operation.kind, operation.name, self.where.path)
+        rule = self.composite.rule(operation.kind, operation.name, self.where.path, self.where.owned)
         if rule is None and operation.kind == GATE:
             self.uncovered(operation.name)
         value = operation.forward() if rule is None else RULES[rule.name](operation, **rule.options)
@@ -84,7 +93,7 @@ class Propagation(TorchFunctionMode):
 
     def activation(self, module: nn.Module, x: Tensor, value: Tensor) -> Tensor:
         """The output of an activation module, which is one operation."""
-        return self.apply(Pointwise(ACTIVATION, type(module).__name__, lambda: value, x))
+        return self.apply(Pointwise(ACTIVATION, type(module).__name__, lambda: value, x, module.forward))
 
     def uncovered(self, name: str) -> None:
         """Raise for an operation that has no rule, or note it where the call is not strict."""
@@ -109,7 +118,12 @@ def propagate(
     """Relevance of every feature: Gradient x Input on the graph that the composite's rules make."""
     features = inputs.features.detach().requires_grad_()
     outputs = forward(model, inputs.with_features(features), composite, make=make)
+    kept = ledger.ACTIVE.get()
+    if kept is not None:
+        kept.output += float(target.start(outputs).sum())
     if not outputs.requires_grad:  # every path was stopped
+        if kept is not None:
+            kept.entries.append(ledger.constant_output(float(target.start(outputs).sum())))
         return torch.zeros_like(inputs.features)
     output = target(outputs).sum()
     tapped = tap.ACTIVE.get()
@@ -119,9 +133,7 @@ def propagate(
     relevance = features.detach() * gradients[0]
     if tapped is not None and len(places) > 1:
         tapped.relevance = places[1].detach() * gradients[1]
-    kept = ledger.ACTIVE.get()
     if kept is not None:
-        kept.output += float(target.start(outputs).sum())
         kept.features += float(relevance.sum())
     return relevance
 

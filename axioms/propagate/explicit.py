@@ -87,7 +87,7 @@ class ExplicitPropagation(TorchFunctionMode):
 
     def apply(self, operation: Operation, step: Step) -> Tensor:
         """The operation's value under its rule; where it has none, relevance follows the plain gradient."""
-        rule = self.composite.rule(operation.kind, operation.name, self.where.path)
+        rule = self.composite.rule(operation.kind, operation.name, self.where.path, self.where.owned)
         if rule is None and operation.kind == GATE:
             raise self._uncovered(operation.name)
         if rule is None:
@@ -98,7 +98,7 @@ class ExplicitPropagation(TorchFunctionMode):
 
     def activation(self, module: nn.Module, x: Tensor, value: Tensor) -> Tensor:
         """The output of an activation module, which is one operation."""
-        operation = Pointwise(ACTIVATION, type(module).__name__, lambda: value, x)
+        operation = Pointwise(ACTIVATION, type(module).__name__, lambda: value, x, module.forward)
         return self.apply(operation, Step(operation, [x], [x], self.epsilon))
 
     def _uncovered(self, name: str) -> UncoveredOperation:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from axioms.propagate.operations import SOFTMAX, Linear, Norm, Operation, Pointwise, Product, Sum
+from axioms.propagate.operations import CLAMP, SOFTMAX, Linear, Norm, Operation, Pointwise, Product, Sum
 from axioms.propagate.step import Share, Step, contributions, contributions_of, sign
 
 ExplicitRule = Callable[..., Tensor]
@@ -175,7 +175,8 @@ def identity(step: Step) -> Tensor:
     x = step.operation.input
     kept = x.detach() != 0
     result = step.carry(lambda relevance: [relevance * kept], x)
-    setattr(result, FROM_ACTIVATION, True)
+    if step.operation.name != CLAMP:  # which gates nothing
+        setattr(result, FROM_ACTIVATION, True)
     return result
 
 

@@ -40,7 +40,7 @@ def gated(model: Model, inputs: Inputs, gates: Tensor, *, exact_blocks: bool = F
         raise InputError(f"removal by {kind} has no gates: a token cannot be taken out by degrees that way.")
     if kind != BY_MASK:
         if exact_blocks:
-            raise InputError("order 'exact_block' needs removal by the attention mask.")
+            raise NotDefined("order 'exact_block' needs removal by the attention mask.")
         everything = torch.ones(inputs.features.shape[:2], dtype=torch.bool, device=inputs.features.device)
         removed = inputs.without(everything, draw).features
         width = (1,) * (inputs.features.dim() - gates.dim())
@@ -107,7 +107,13 @@ def _removing(scores: Tensor, logarithms: Tensor, dim: int) -> Tensor:
     with torch.no_grad():
         gates = logarithms.exp()
         weights = torch.softmax(scores + logarithms, dim=dim)
-        rest = 1 - weights
+        rest = _others(weights, dim)
         alone = rest <= torch.finfo(weights.dtype).eps
         factor = torch.where(alone, 0.0, gates / (rest * (weights + gates * rest)).masked_fill(alone, 1.0))
     return scale_gradient(logarithms.expand_as(scores).clone(), factor)
+
+
+def _others(weights: Tensor, dim: int) -> Tensor:
+    """1 - A as the sum of the other weights where A is large: the difference would lose the digits that matter."""
+    large = weights > 0.5  # one at most
+    return torch.where(large, weights.masked_fill(large, 0).sum(dim, keepdim=True), 1 - weights)

@@ -2,60 +2,68 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
+import torch
 from torch import Tensor, nn
 
-ACTIVATION_CLASSES = ("transformers.activations", "torch.nn.modules.activation")
-NAMES = re.compile("gelu|relu|silu|swish|mish", re.IGNORECASE)
-NOT_POINTWISE = (
-    nn.Softmax,
-    nn.Softmin,
-    nn.LogSoftmax,
-    nn.Softmax2d,
-    nn.MultiheadAttention,
-    nn.GLU,
-    nn.Sigmoid,
-    nn.Softplus,
-)
+PROBE = (-3.0, -1.0, -0.25, 0.0, 0.5, 1.0, 2.0, 40.0)
+"""Numbers on both sides of zero, small and large, in no ratio that an activation would single out."""
+NOTHING: frozenset[str] = frozenset()
+_PROBED: WeakKeyDictionary[nn.Module, bool] = WeakKeyDictionary()
 
 
 class Where:
     """The path of the module that is being called, and the activation module that is being called, if one is."""
 
-    def __init__(self) -> None:
+    def __init__(self, owned: Mapping[str, frozenset[str]] | None = None) -> None:
         self.paths = [""]
         self.inside_activation = 0
+        self._owned = owned or {}
 
     @property
     def path(self) -> str:
         """The innermost module's path; empty for the model itself."""
         return self.paths[-1]
 
-
-@cache
-def _is_activation_class(kind: type[nn.Module]) -> bool | None:
-    """Whether modules of a class are activations by where it comes from; None where they are only by their name."""
-    if issubclass(kind, NOT_POINTWISE):
-        return False
-    if kind.__module__ in ACTIVATION_CLASSES:
-        return True
-    return None if NAMES.search(kind.__name__) else False
+    @property
+    def owned(self) -> frozenset[str]:
+        """The names of the innermost module's own parameters."""
+        return self._owned.get(self.paths[-1], NOTHING)
 
 
 def is_activation(module: nn.Module) -> bool:
     """Whether the module is an element-wise activation: it may be several calls (`gelu_new`), but is one operation.
 
-    Known by where its class comes from, or by its name if it has nothing of its own (BLOOM's `BloomGelu`).
+    Known by what it does to a few numbers, not by its name: each by itself gives what all together give, zero gives
+    zero, and it is not linear (dropout at rest, an identity). Modules with modules or more than scalars of their own
+    are none; what they call is seen one by one. So is what a module calls that says `one_operation = False`.
     """
-    known = _is_activation_class(type(module))  # type: ignore[arg-type]
-    if known is False or module._modules:
+    if not getattr(module, "one_operation", True) or module._modules:
         return False
-    return known or (next(module.parameters(), None) is None and next(module.buffers(), None) is None)
+    if any(each.numel() > 1 for each in (*module.parameters(), *module.buffers())):
+        return False
+    if module not in _PROBED:
+        _PROBED[module] = _acts_on_entries(module)
+    return _PROBED[module]
+
+
+def _acts_on_entries(module: nn.Module) -> bool:
+    own = next(iter((*module.parameters(), *module.buffers())), None)
+    dtype, device = (torch.float64, torch.device("cpu")) if own is None else (own.dtype, own.device)
+    try:
+        with torch.no_grad(), torch._C.DisableTorchFunction():  # a question to the module, not a part of the model
+            numbers = torch.tensor(PROBE, dtype=dtype, device=device)
+            together = module.forward(numbers.clone())
+            alone = torch.stack([module.forward(each.clone()) for each in numbers])
+            zero, one = together[PROBE.index(0.0)], together[PROBE.index(1.0)]
+            pointwise = torch.allclose(together, alone) and bool(zero == 0)
+            return pointwise and not torch.allclose(together, one * numbers)
+    except Exception:  # it takes something else than one tensor, or makes something else of it
+        return False
 
 
 @contextmanager
@@ -64,7 +72,7 @@ def watching(model: nn.Module, replace: Callable[[nn.Module, Tensor, Tensor], Te
 
     Activations do not work in place meanwhile: their rule needs the input as it was.
     """
-    where = Where()
+    where = Where({path: frozenset(module._parameters) for path, module in model.named_modules() if module._parameters})
     paths = where.paths
     handles, in_place = [], []
 
@@ -84,7 +92,7 @@ def watching(model: nn.Module, replace: Callable[[nn.Module, Tensor, Tensor], Te
 
     for path, module in model.named_modules():
         handles.append(module.register_forward_pre_hook(enter(path)))
-        if is_activation(module):
+        if path and is_activation(module):
             handles.append(module.register_forward_pre_hook(enter_activation))
             handles.append(module.register_forward_hook(leave_activation))
             if getattr(module, "inplace", False):

@@ -24,6 +24,8 @@ GATE = "gate"
 BLOCK = "block"
 CLAMP = "clamp"
 """The one activation that gates nothing: it guards against overflow, and what leaves it is what entered."""
+CONSTANT_HEADS = "_axioms_constant_heads"
+"""Mark of attention weights of which some heads are held constant: true where they are, broadcast over the heads."""
 KINDS = (LINEAR, SUM, PRODUCT, SOFTMAX, NORM, NORMALIZER, ACTIVATION, GATE, BLOCK)
 
 
@@ -93,6 +95,15 @@ class Pointwise(Operation):
     """A function of one input, entry by entry: an activation, a gate, a softmax's input, a normalizer."""
 
     input: Tensor
+    function: Callable[[Tensor], Tensor]
+    """The same function of another input."""
+
+
+@dataclass
+class Softmax(Pointwise):
+    """A softmax, which is a function of all entries along one dimension."""
+
+    dim: int
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -23,6 +24,7 @@ from axioms.propagate.operations import (
     Operation,
     Pointwise,
     Product,
+    Softmax,
     Sum,
 )
 from axioms.propagate.parser import PARSERS, Args, Kwargs, argument, is_variable, parser
@@ -150,7 +152,10 @@ def _joins(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> O
 
 @parser("softmax", "_safe_softmax")
 def _softmax(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    return Pointwise(SOFTMAX, name, lambda: func(*args, **kwargs), args[0] if args else kwargs["input"])
+    dim = argument(args, kwargs, 1, "dim")
+    value, other = args[0] if args else kwargs["input"], {key: kwargs[key] for key in kwargs if key != "input"}
+    forward = partial(func, *args, **kwargs)
+    return Softmax(SOFTMAX, name, forward, value, lambda x: func(x, *args[1:], **other), -1 if dim is None else dim)
 
 
 @parser("div", "__truediv__", "true_divide", "divide", "div_", "__itruediv__", "__rtruediv__", "__rdiv__")
@@ -169,24 +174,37 @@ def _division(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -
 
 @parser(*ACTIVATIONS)
 def _activation(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    return Pointwise(ACTIVATION, name, lambda: func(*args, **kwargs), args[0] if args else kwargs["input"])
+    return _pointwise(ACTIVATION, name, func, args, kwargs)
 
 
 @parser("clamp", "clip")
 def _clamp(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    """An activation if it leaves zero alone; a bound that depends on the input is none."""
-    low, high = argument(args, kwargs, 1, "min"), argument(args, kwargs, 2, "max")
-    numbers = [each for each in (low, high) if isinstance(each, int | float)]
-    if len(numbers) < sum(each is not None for each in (low, high)) or not (low or 0) <= 0 <= (high or 0):
+    """An activation if it leaves zero alone; a bound that depends on the input is none.
+
+    Bounds may be constant tensors: T5 computes those with which it guards float16.
+    """
+    low, high = argument(args, kwargs, 1, "min", None), argument(args, kwargs, 2, "max", None)
+    if is_variable(low) or is_variable(high) or _any(low, lambda bound: bound > 0) or _any(high, lambda b: b < 0):
         raise KeyError(name)
-    return Pointwise(ACTIVATION, CLAMP, lambda: func(*args, **kwargs), args[0] if args else kwargs["input"])
+    return _pointwise(ACTIVATION, CLAMP, func, args, kwargs)
+
+
+def _any(bound: Any, wrong: Callable[[Any], Any]) -> bool:
+    """Whether a bound, if there is one, is wrong somewhere."""
+    return bound is not None and bool(wrong(bound).any() if isinstance(bound, Tensor) else wrong(bound))
 
 
 @parser(*GATES)
 def _gate(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    return Pointwise(GATE, name, lambda: func(*args, **kwargs), args[0] if args else kwargs["input"])
+    return _pointwise(GATE, name, func, args, kwargs)
 
 
 @parser(*NORMALIZERS)
 def _normalizer(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    return Pointwise(NORMALIZER, name, lambda: func(*args, **kwargs), args[0] if args else kwargs["input"])
+    return _pointwise(NORMALIZER, name, func, args, kwargs)
+
+
+def _pointwise(kind: str, name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation:
+    value = args[0] if args else kwargs["input"]
+    others = {key: each for key, each in kwargs.items() if key != "input"}
+    return Pointwise(kind, name, lambda: func(*args, **kwargs), value, lambda x: func(x, *args[1:], **others))

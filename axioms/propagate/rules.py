@@ -21,7 +21,19 @@ from axioms.propagate.gradients import (
     wide,
     with_gradient_of,
 )
-from axioms.propagate.operations import CLAMP, LINEAR, PRODUCT, SUM, Linear, Norm, Operation, Pointwise, Product, Sum
+from axioms.propagate.operations import (
+    CLAMP,
+    CONSTANT_HEADS,
+    LINEAR,
+    PRODUCT,
+    SUM,
+    Linear,
+    Norm,
+    Operation,
+    Pointwise,
+    Product,
+    Sum,
+)
 
 Rule = Callable[..., Tensor]
 
@@ -29,8 +41,6 @@ RULES: dict[str, Rule] = {}
 
 GATED = "_axioms_gated"
 """Mark of a tensor that came out of an activation: in a product with it, the other factor is the signal."""
-CONSTANT_HEADS = "_axioms_constant_heads"
-"""Mark of attention weights of which some heads are held constant: 1 where they are, broadcast over the heads."""
 DEGREE = "_axioms_degree"
 """Mark of a variable's polynomial degree (axioms/propagate/degrees.py)."""
 
@@ -114,13 +124,19 @@ def identity(operation: Operation) -> Tensor:
 def uniform(operation: Operation, *, epsilon: float = 0.0) -> Tensor:
     """Equations (3) and (4): each of n factors gets z / (n z + epsilon sign(z)) of R: half, where there are two."""
     assert isinstance(operation, Product)
-    value = operation.forward()
-    parts: Tensor | float = len(operation.factors)
-    for factor in operation.factors:
-        constant = getattr(factor, CONSTANT_HEADS, None)
-        if constant is not None:  # these heads have one variable factor only
-            parts = torch.where(constant, 1.0, 2.0).to(value.dtype)
-    return value if isinstance(parts, int) and parts == 1 else scale_gradient(value, stabilized(value, parts, epsilon))
+    held = [getattr(factor, CONSTANT_HEADS, None) for factor in operation.factors]
+    if any(each is not None for each in held):
+        return _uniform_but(held, operation, epsilon)
+    value, parts = operation.forward(), len(operation.factors)
+    return value if parts == 1 else scale_gradient(value, stabilized(value, parts, epsilon))
+
+
+def _uniform_but(held: list[Tensor | None], operation: Product, epsilon: float) -> Tensor:
+    """The same where factors are constant in some heads: these heads have one variable factor less."""
+    pairs = list(zip(operation.factors, held, strict=True))
+    value = operation.multiply(*(x if h is None else torch.where(h, x.detach(), x) for x, h in pairs))
+    parts = len(pairs) - sum(h.to(value.dtype) for _, h in pairs if h is not None)
+    return scale_gradient(value, stabilized(value, parts, epsilon))
 
 
 @rule

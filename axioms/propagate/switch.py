@@ -123,7 +123,7 @@ class SwitchedPropagation(Propagation):
         return switched
 
     def _product(self, operation: Product, marks: tuple[Layers | None, ...]) -> Tensor:
-        rule = self.composite.rule(operation.kind, operation.name, self.where.path)
+        rule = self.composite.rule(operation.kind, operation.name, self.where.path, self.where.owned)
         if rule is None or rule.name != "uniform":
             raise InputError(
                 f"the softmax of {self.where.path!r} cannot be bypassed: its output enters a product with the rule "
@@ -131,7 +131,7 @@ class SwitchedPropagation(Propagation):
             )
         value, epsilon = operation.forward(), rule.options.get("epsilon", 0.0)
         share = {count: stabilized(value, float(count), epsilon) for count in range(1, len(marks) + 1)}
-        alone = self.composite.rule(LINEAR, operation.name, self.where.path)
+        alone = self.composite.rule(LINEAR, operation.name, self.where.path, self.where.owned)
         if operation.name not in CONTRACTIONS or alone is None:
             share[1] = 1.0
         else:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
+from axioms.report.absent import absent_markdown
 from axioms.report.rewrites import applicability_markdown, matrix_markdown
-from axioms.report.tables import cell, comparisons, label, markdown, matrix, numbers
+from axioms.report.tables import axiom_labels, cell, comparisons, label, markdown, matrix, numbers
 
 
 def summary_markdown(document: dict[str, Any]) -> str:
@@ -18,10 +19,12 @@ def summary_markdown(document: dict[str, Any]) -> str:
         f"{name} {version}" for name, version in document["environment"]["packages"].items() if version
     )
     lines = ["# Axioms", "", f"**{count}.** Run {document['run']['status']}.", ""]
+    lines += _baseline(document.get("baseline"))
     if records:
         lines += [*markdown(*matrix(records)), "", "`VIOLATED*`: violated, as the spec claims.", ""]
     for spec, group in groupby(records, key=lambda record: record["spec"]):
         lines += _section(spec, list(group))
+    lines += absent_markdown(records)
     lines += applicability_markdown(records, {each["id"]: each["reason"] for each in skipped})
     lines += [
         "",
@@ -29,6 +32,14 @@ def summary_markdown(document: dict[str, Any]) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _baseline(compared: dict[str, Any] | None) -> list[str]:
+    """What changed from the last accepted run, where the run was compared with one."""
+    if compared is None:
+        return []
+    lines = ["## Baseline", "", " ".join(compared["said"]), ""]
+    return [*lines, *markdown(compared["header"], compared["rows"]), ""] if compared["rows"] else lines
 
 
 def _section(spec: str, records: list[dict[str, Any]]) -> list[str]:
@@ -39,17 +50,18 @@ def _section(spec: str, records: list[dict[str, Any]]) -> list[str]:
     if any(record.get("rewrite") for record in records):
         return [*lines, *matrix_markdown(records)]
     rows = []
-    for record in records:
+    for axiom, record in zip(axiom_labels(records), records, strict=True):
         decided = "; ".join(f"{bound['metric']} {bound['bound']}" for bound in record["bounds"]) or record["reason"]
-        rows.append([str(record["line"]), record["axiom"], label(record), cell(record), decided])
+        rows.append([str(record["line"]), axiom, label(record), cell(record), decided])
     lines += [*markdown(["line", "axiom", "method", "verdict", "decided by"], rows), ""]
     header, compared = comparisons(records)
     if compared:
         count = max(each["hypotheses"] for record in records for each in record["paired"].values())
         lines += [f"### Comparisons (Holm's correction over {count})", "", *markdown(header, compared), ""]
     single = [record for record in records if record["metrics"] and not record["paired"]]
-    for axiom in dict.fromkeys(record["axiom"] for record in single):
-        mine = [record for record in single if record["axiom"] == axiom]
+    labels = axiom_labels(single)
+    for axiom in dict.fromkeys(labels):
+        mine = [record for name, record in zip(labels, single, strict=True) if name == axiom]
         n = max(quantity["n"] for record in mine for quantity in record["metrics"].values())
         lines += [f"### {axiom} (n = {n}, {setting})", "", *markdown(*numbers(mine)), ""]
     return lines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 Record = dict[str, Any]
@@ -105,6 +105,21 @@ def label(record: Record) -> str:
     """What a record is about."""
     method = record["method"] or ("the model" if record["id"].endswith("[model]") else "the pair")
     return f"{method} over {record['than']}" if record["than"] else method
+
+
+def axiom_labels(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The axiom of each record, with its options where these records have it with others: `precision (dtype x)`."""
+    found: dict[str, list[Any]] = {}
+    for record in records:
+        options = found.setdefault(record["axiom"], [])
+        if record["axiom_options"] not in options:
+            options.append(record["axiom_options"])
+
+    def one(record: Mapping[str, Any]) -> str:
+        options = ", ".join(f"{name} {value}" for name, value in record["axiom_options"].items())
+        return f"{record['axiom']} ({options})" if options and len(found[record["axiom"]]) > 1 else record["axiom"]
+
+    return [one(record) for record in records]
 
 
 def show(quantity: dict[str, Any]) -> str:

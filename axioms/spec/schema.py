@@ -22,6 +22,7 @@ from axioms.spec.metrics import (
 )
 from axioms.spec.references import AxiomRef, MethodRef, Strict, check_options, fail, named_schema
 from axioms.spec.subject import Subject, removal_schema
+from axioms.spec.tolerance import Tolerance, pattern_problem
 from axioms.subjects.removals import Removal
 
 Tier = Literal["smoke", "full", "paper"]
@@ -79,6 +80,23 @@ class CheckSpec(Claims):
             if not self.record:
                 raise fail(f"{axiom.name!r} has no bound of its own: say what to `expect` or what to `record`")
         return self
+
+
+class NotDefinedSpec(Strict):
+    """Combinations that do not exist on this subject; each is tried, and must say so."""
+
+    axiom: Annotated[AxiomRef, named_schema(AXIOMS, "an axiom")] | None = Field(
+        None, description="With the options that it is meant with; every axiom by default."
+    )
+    methods: list[str] | None = Field(None, description="Labels of methods; all of them by default.")
+    because: str = Field(min_length=1, description="Why, in one line; shown in the report.")
+
+    def matches(self, axiom: AxiomRef, method: str) -> bool:
+        """Whether a check is meant."""
+        if self.methods is not None and method not in self.methods:
+            return False
+        wanted = self.axiom
+        return wanted is None or (wanted.name == axiom.name and wanted.options.items() <= axiom.options.items())
 
 
 class CompareSpec(Strict):
@@ -155,11 +173,29 @@ class Spec(Strict):
     methods: list[Annotated[MethodRef, named_schema(METHODS, "a method")]] = Field(min_length=1)
     sweep: SweepSpec | None = None
     checks: list[CheckSpec] = Field(min_length=1)
+    not_defined: list[NotDefinedSpec] = Field(
+        [],
+        description="Methods or axioms that do not exist for this subject: each must refuse, and the report says why.",
+    )
     compare: list[CompareSpec] = Field([])
     reported: dict[str, dict[str, Reported]] = Field(
         {}, description="What the paper printed, by method and metric; shown beside ours, never judged."
     )
     table: TableRef | None = Field(None, description="The table of the paper that the numbers go into.")
+    tolerance: dict[str, Tolerance] = Field(
+        {},
+        description="How far metrics may move from a baseline, by patterns of `axiom.metric` such as "
+        "`loo_correlation.*`, or of one method, `attnlrp/loo_correlation.*`; the first that matches counts, and the "
+        "defaults depend on the dtype.",
+    )
+
+    @field_validator("tolerance")
+    @classmethod
+    def _tolerance(cls, tolerance: dict[str, Tolerance]) -> dict[str, Tolerance]:
+        said = [problem for problem in map(pattern_problem, tolerance) if problem]
+        if said:
+            raise fail(" ".join(said))
+        return tolerance
 
     @field_validator("reported")
     @classmethod

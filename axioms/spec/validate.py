@@ -30,6 +30,7 @@ def load_spec(file: Path) -> tuple[Spec, Document]:
     else:
         problems += [*_side_problems(spec, document), *_sweep_problems(spec, document)]
         problems += [*_option_problems(spec, document), *_rewrite_problems(spec, document)]
+        problems += _absence_problems(spec, document)
     problems += _reference_problems(document)
     if problems or spec is None:
         raise SpecError(sorted(problems, key=lambda each: (str(each.file), each.line)))
@@ -120,6 +121,19 @@ def _sweep_problems(spec: Spec, document: Document) -> Iterator[Problem]:
                 yield document.problem(("checks", index), f"{metric!r} needs {needed!r} among the sweep's `layers`.")
 
 
+def _absence_problems(spec: Spec, document: Document) -> Iterator[Problem]:
+    """Combinations that are said not to exist and that no check would try."""
+    tried = [
+        (check.axiom, method.label)
+        for check in spec.checks
+        for method in spec.methods
+        if check.methods is None or method.label in check.methods
+    ]
+    for index, absent in enumerate(spec.not_defined):
+        if not any(absent.matches(*each) for each in tried):
+            yield document.problem(("not_defined", index), "no check of this spec is meant; each must be tried.")
+
+
 def _option_problems(spec: Spec, document: Document) -> Iterator[Problem]:
     """Comparisons that could be meant under different options of their axiom."""
     for index, compare in enumerate(spec.compare):
@@ -190,6 +204,11 @@ def _mentions(value: dict[str, Any]) -> Iterator[tuple[Path_, str]]:
                     path: Path_ = (*where, key, label if key == "violated_by" else place)
                     if isinstance(label, str):
                         yield path, label
+    absent = value.get("not_defined")
+    for index, each in enumerate(absent if isinstance(absent, list) else []):
+        for place, label in enumerate((each.get("methods") if isinstance(each, dict) else None) or ()):
+            if isinstance(label, str):
+                yield ("not_defined", index, "methods", place), label
     compare = value.get("compare")
     for index, each in enumerate(compare if isinstance(compare, list) else []):
         for key in ("better", "than"):

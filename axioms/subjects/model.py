@@ -96,7 +96,7 @@ def _replaced_output(module: nn.Module, features: Tensor) -> Iterator[None]:
                 f"the model embeds its tokens in another layout, {tuple(output.shape)} not {tuple(features.shape)}; "
                 "pass the features as a tensor instead."
             )
-        return features
+        return features.clone()  # models may change what they embedded in place
 
     handle = module.register_forward_hook(replace_output)
     try:

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import axioms
-from axioms.errors import UncoveredOperation
+from axioms.errors import InputError, UncoveredOperation
 from axioms.subjects.modules import LinearAttention, ScalarAttention
 
 
@@ -145,3 +145,63 @@ def test_two_threads_on_one_model_do_not_meet() -> None:
     for method, scores in zip(methods, found, strict=True):
         torch.testing.assert_close(scores, alone[method])
     assert all(parameter.requires_grad for parameter in model.parameters())
+
+
+INSIDE = ("attnlrp", "cp_lrp", "gradient_x_input", "loo")
+
+
+@pytest.mark.parametrize("outer", ["attnlrp", "cp_lrp", "gradient_x_input"])
+def test_a_use_inside_a_use_inherits_nothing(outer: str) -> None:
+    """A model that asks for an attribution of another in its forward pass; rules, ledger and tap stay apart."""
+    inner, x = attention(), torch.rand(2, 5, dtype=torch.float64)
+    alone = {method: axioms.attribute(inner, x, method=method).scores for method in INSIDE}
+    found: dict[str, torch.Tensor] = {}
+
+    class Asks(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.map = attention("right")
+
+        def forward(self, y: torch.Tensor) -> Any:
+            if asking:
+                found.update({method: axioms.attribute(inner, x, method=method).scores for method in INSIDE})
+            return self.map(y)
+
+    model, asking = Asks(), False
+    wanted = axioms.attribute(model, x, method=outer, ledger=outer != "gradient_x_input")
+    asking = True
+    given = axioms.attribute(model, x, method=outer, ledger=outer != "gradient_x_input")
+    assert torch.equal(given.scores, wanted.scores)
+    assert {method: torch.equal(found[method], alone[method]) for method in INSIDE} == dict.fromkeys(INSIDE, True)
+    if wanted.ledger is not None and given.ledger is not None:
+        assert given.ledger.table() == wanted.ledger.table()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_use_inside_a_use_of_the_same_model(fails: bool) -> None:
+    """Asked for by a hook in the middle of the forward pass; also if the inner use raises."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), nn.GELU(), nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2)).double()
+    x = torch.rand(2, 3, dtype=torch.float64)
+    alone = {method: axioms.attribute(model, x, method=method).scores for method in ("attnlrp", "loo")}
+    found: dict[str, torch.Tensor] = {}
+    calls: list[nn.Module] = []
+
+    def ask(module: nn.Module, args: Any) -> None:
+        calls.append(module)
+        if len(calls) != 2:  # the first call is the plain forward pass, the second the one with rules
+            return
+        handle.remove()
+        if fails:
+            with pytest.raises(InputError):
+                axioms.attribute(model, x, method="attnlrp", at="layer.99")
+        found["loo"] = axioms.attribute(model, x, method="loo").scores
+        found["attnlrp"] = axioms.attribute(model, x, method="attnlrp").scores
+
+    place: Any = model[2]
+    handle = place.register_forward_pre_hook(ask)
+    found["outer"] = axioms.attribute(model, x, method="attnlrp").scores
+    for name, scores in found.items():
+        assert torch.equal(scores, alone["loo" if name == "loo" else "attnlrp"])
+    assert len(found) == 3
+    assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())

@@ -22,6 +22,7 @@ from axioms.propagate.composite import Composite, Entry, RuleRef
 from axioms.propagate.engine import propagate
 from axioms.propagate.explicit import propagate_explicit
 from axioms.propagate.explicit_rules import EXPLICIT_RULES
+from axioms.propagate.ledger import recording
 from axioms.propagate.rules import RULES
 from axioms.subjects.inputs import Inputs, read_inputs
 from axioms.subjects.model import Model
@@ -98,12 +99,13 @@ def test_both_engines_agree_on_an_epsilon_that_matters(architecture: str) -> Non
     assert difference(found, slow(built, epsilon_everywhere(0.1))) < 1e-6
 
 
-@pytest.mark.parametrize("architecture", ["bert", "gpt2", "llama", "gemma3", "vit"])
-def test_the_difference_is_linear_in_epsilon(architecture: str) -> None:
+@pytest.mark.parametrize("method", ["attnlrp", "cp_lrp"])
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_difference_is_linear_in_epsilon(architecture: str, method: str) -> None:
     """So that it is epsilon, and nothing else, by which the engines differ."""
     built = subject(architecture, "eager")
-    exact = fast(built, attnlrp_composite(0.0))
-    more, less = (difference(slow(built, attnlrp_composite(0.0), epsilon), exact) for epsilon in (1e-8, 1e-9))
+    exact = fast(built, COMPOSITES[method])
+    more, less = (difference(slow(built, COMPOSITES[method], epsilon), exact) for epsilon in (1e-8, 1e-9))
     assert more / less == pytest.approx(10, rel=0.1)
 
 
@@ -127,6 +129,7 @@ RULES_OF: dict[str, list[RuleRef | None]] = {
     "norm": [None, RuleRef("norm_as_linear")],
     "normalizer": [None, RuleRef("stop")],
     "activation": [None, RuleRef("identity"), RuleRef("stop")],
+    "gate": [RuleRef("stop"), RuleRef("epsilon")],
 }
 """None is the plain gradient."""
 
@@ -142,11 +145,19 @@ def composites(draw: st.DrawFn) -> Composite:
     return Composite(Entry(kind, rule, layers=layers) for kind, rule, layers in drawn if rule is not None)
 
 
-@pytest.mark.parametrize("architecture", ["bert", "llama"])
-@given(composite=composites())
+@given(architecture=st.sampled_from(list(ARCHITECTURES)), composite=composites())
 def test_both_engines_agree_on_any_composite(architecture: str, composite: Composite) -> None:
     built = subject(architecture, "eager")
     assert difference(fast(built, composite), slow(built, composite)) < 1e-6
+
+
+@given(architecture=st.sampled_from(list(ARCHITECTURES)), composite=composites())
+def test_the_ledger_of_any_composite_closes(architecture: str, composite: Composite) -> None:
+    """Also where products, norms and activations are crossed by the plain gradient, or some heads are constant."""
+    with recording() as kept:
+        fast(subject(architecture, "eager"), composite)
+    assert kept.output != 0
+    assert abs(kept.unexplained / kept.output) < 1e-9
 
 
 BY_HAND = {

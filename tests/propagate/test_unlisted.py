@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 import transformers
 
 import axioms
-from axioms.errors import InputError
+from axioms.errors import InputError, UncoveredOperation
 
 DECODER = {
     "vocab_size": 40,
@@ -38,6 +39,21 @@ WORKS: dict[str, tuple[str, dict[str, Any]]] = {
     "Olmo2": ("Olmo2ForCausalLM", DECODER),
     "Electra": ("ElectraForSequenceClassification", {**DECODER, "embedding_size": 16}),
     "Albert": ("AlbertForSequenceClassification", {**DECODER, "embedding_size": 8}),
+    "Jamba": (  # attention, experts and selective scans in one model
+        "JambaForCausalLM",
+        {
+            **DECODER,
+            "num_key_value_heads": 1,
+            "use_mamba_kernels": False,
+            "attn_layer_period": 2,
+            "attn_layer_offset": 1,
+            "mamba_d_state": 4,
+            "mamba_dt_rank": 4,
+            "num_experts": 2,
+        },
+    ),
+    "ConvBert": ("ConvBertForSequenceClassification", {**DECODER, "embedding_size": 16}),  # a softmax over kernels
+    "CTRL": ("CTRLLMHeadModel", {"vocab_size": 40, "n_embd": 16, "n_layer": 2, "n_head": 2, "dff": 24}),  # in place
 }
 
 
@@ -70,6 +86,24 @@ def test_works_with_no_new_code(name: str, method: str) -> None:
     assert found.ledger is not None
     assert abs(found.ledger.unexplained / found.ledger.output) < 1e-9
     assert found.scores.abs().max() > 0
+
+
+REFUSED: dict[str, tuple[str, dict[str, Any], str, str]] = {
+    "FNet": ("FNetForSequenceClassification", DECODER, "fft_fftn", "fnet.encoder.layer.0.fourier.self"),
+    "Rwkv": (
+        "RwkvForCausalLM",
+        {**DECODER, "attention_hidden_size": 16},
+        "sigmoid",
+        "rwkv.blocks.0.attention",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_operation_without_a_rule_is_named_with_its_module(name: str) -> None:
+    model, options, operation, path = REFUSED[name]
+    with pytest.raises(UncoveredOperation, match=f"no rule covers '{operation}' in module '{re.escape(path)}'"):
+        axioms.attribute(build(name, model, options), text())
 
 
 def test_one_that_does_not_says_what_it_lacks() -> None:

@@ -92,6 +92,9 @@ class SideBySide(nn.Module):
 class Written(nn.Module):
     """A function written out in torch calls, each of which is an operation of its own."""
 
+    one_operation = False
+    """Written out in the open: what it calls is seen call by call."""
+
     def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
         self.function = function
