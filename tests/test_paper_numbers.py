@@ -61,7 +61,7 @@ SCORES = ("pg", "mrr", "rma", "pta")
 @pytest.mark.parametrize("name", AGREEMENT)
 def test_table_2_of_arras(root: Path, name: str) -> None:
     """Every method of the model's column, with all four metrics; ALTI-Logit is for decoders alone."""
-    numbers = reported(root, f"agreement_{name}")
+    numbers = {**reported(root, f"agreement_{name}")}
     model = numbers.pop("model")
     decoder = not name.startswith("bert")
     assert set(numbers) == {

@@ -1,13 +1,15 @@
 """What bypassing the softmax layer by layer does to the perturbation curves: Figure 2 and Table A3, LeRF, MoRF, delta.
 
-Costly: every setting needs two curves, each of as many forward passes as there are steps.
+Costly: every setting needs two curves, each of as many forward passes as there are steps. Most settings rank most
+tokens alike, so what the model said for one setting serves the others.
 """
 
 from __future__ import annotations
 
-from axioms.checks.perturbation import perturbation
+from axioms.checks.perturbation import areas
 from axioms.checks.sweeps import KINDS, SweepKind, tables
 from axioms.checks.views import SideView
+from axioms.checks.walks import Answers, related_walks
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 
@@ -42,16 +44,18 @@ def bypass_perturbation(
 ) -> dict[str, Values]:
     """The areas of `perturbation` under every setting, example by example (Section 4.3, RQ3)."""
 
+    answers: Answers = {}
+
     def measured(view: SideView) -> dict[str, Values]:
-        found = perturbation(view, step=step, chunk=chunk)
+        found = areas(related_walks(view, step=step, chunk=chunk, answers=answers))
         return {area: found[area] for area in AREAS}
 
-    areas = tables(side, sweep, measured)
-    delta = areas["delta"]
+    swept = tables(side, sweep, measured)
+    delta = swept["delta"]
     return {
         "late_minus_early": delta.late_minus_early,
         "total_gain": delta.total_gain,
         "none": delta.none,
         "all": delta.every,
-        **{f"{kind}_{area}": areas[area].kinds[kind] for area in AREAS for kind in KINDS},
+        **{f"{kind}_{area}": swept[area].kinds[kind] for area in AREAS for kind in KINDS},
     }

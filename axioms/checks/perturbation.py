@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from axioms.checks.correlations import left_out
 from axioms.checks.views import SideView
-from axioms.checks.walks import GRID, Curve, walks
+from axioms.checks.walks import GRID, Curve, Walks, walks
 from axioms.lazy import np
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
@@ -30,7 +30,11 @@ def perturbation(side: SideView, *, step: int = 1, chunk: int | None = None) -> 
     for these curves only (You et al. 2025, Appendix B.1.2); by default they are those of the subject's `remove`. The
     curves are kept for each example, linear between its own steps. An example without any candidate is left out.
     """
-    found = walks(side, step=step, chunk=chunk)
+    return areas(walks(side, step=step, chunk=chunk))
+
+
+def areas(found: Walks) -> dict[str, Values]:
+    """What is measured of both ways of every example."""
     nothing = np.array([len(curve.share) < 2 for curve in found.most_first])
     morf, lerf = (area(ways) for ways in (found.most_first, found.least_first))
     start = np.array([curve.value[0] for curve in found.most_first])

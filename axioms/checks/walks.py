@@ -20,6 +20,10 @@ GRID = tuple(0.05 * step for step in range(21))
 """The shares of units removed at which curves are kept: 0, 5%, ..., 100%."""
 
 
+Answers = dict[bytes, tuple[float, ...]]
+"""What the model said, by question: which example, and which of its features are gone."""
+
+
 @dataclass(frozen=True)
 class Curve:
     """One example's way: from nothing removed to everything."""
@@ -45,6 +49,26 @@ def walks(side: SideView, *, step: int, chunk: int | None) -> Walks:
 
     The axioms that need a walk share it, and steps that leave the same features share a forward pass.
     """
+    units, orders = _ordered(side, step, chunk)
+    key = ("walks", step, *(each.tobytes() for each in orders), units.number.tobytes())
+    memory = side.side.memory
+    if key not in memory:
+        memory[key] = _walks(side, units, orders, step, {})
+    found: Walks = memory[key]
+    return found
+
+
+def related_walks(side: SideView, *, step: int, chunk: int | None, answers: Answers) -> Walks:
+    """The same for one of many orders that differ little: what the model was asked for another is not asked again.
+
+    Not kept beside the others: the last digit of an answer depends on what else was asked with it, and it should not
+    depend on which checks were run before.
+    """
+    return _walks(side, *_ordered(side, step, chunk), step, answers)
+
+
+def _ordered(side: SideView, step: int, chunk: int | None) -> tuple[Units, list[Numbers]]:
+    """The units of each example, and their ranks with the most relevant first and with the least relevant first."""
     if step < 1:
         raise InputError(f"removing units in order needs a step of at least 1, not {step}.")
     if chunk is not None and chunk < 1:
@@ -53,13 +77,7 @@ def walks(side: SideView, *, step: int, chunk: int | None) -> Walks:
     scores = units.sums(side.scores)
     if not np.isfinite(scores).all():
         raise InputError("the relevance contains NaN or infinity, so that there is no order to remove units in.")
-    orders = [ranks(-scores, units.counted), ranks(scores, units.counted)]
-    key = ("walks", step, *(each.tobytes() for each in orders), units.number.tobytes())
-    memory = side.side.memory
-    if key not in memory:
-        memory[key] = _walks(side, units, orders, step)
-    found: Walks = memory[key]
-    return found
+    return units, [ranks(-scores, units.counted), ranks(scores, units.counted)]
 
 
 def ranks(scores: Values, counted: Flags) -> Numbers:
@@ -73,7 +91,7 @@ def stops(count: int, step: int) -> list[int]:
     return [*range(step, count, step), count] if count else []
 
 
-def _walks(side: SideView, units: Units, orders: list[Numbers], step: int) -> Walks:
+def _walks(side: SideView, units: Units, orders: list[Numbers], step: int, answers: Answers) -> Walks:
     ways: list[list[Curve]] = [[], []]
     size, total = side.side.batch_size, len(units.number)
     at_start = [as_numpy(target(side.side.outputs)) for target in _targets(side)]
@@ -84,7 +102,7 @@ def _walks(side: SideView, units: Units, orders: list[Numbers], step: int) -> Wa
         steps = [(way, row, end) for way in (0, 1) for row, each in zip(rows, ends, strict=True) for end in each]
         removed = np.array([places[way][row] < end for way, row, end in steps], dtype=bool)
         example = np.array([row for _, row, _ in steps], dtype=np.int64)
-        found = _asked(side, example, removed, partial(_report, side, rows, total))
+        found = _asked(side, example, removed, answers, partial(_report, side, rows, total))
         bounds = pairwise(np.cumsum([0, *(len(each) for each in ends * 2)]))
         for way in (0, 1):
             for row, end in zip(rows, ends, strict=True):
@@ -104,24 +122,26 @@ def _places(units: Units, order: Numbers) -> Numbers:
     return np.where(units.number < 0, np.iinfo(np.int64).max, place)
 
 
-def _asked(side: SideView, example: Numbers, removed: Flags, progress: Any) -> list[Values]:
+def _asked(side: SideView, example: Numbers, removed: Flags, answers: Answers, progress: Any) -> list[Values]:
     """The targets for each example without these features; the same question is put once."""
     import torch
 
     from axioms.subjects.probe import probe
 
-    if not len(example):
-        return [np.zeros(0) for _ in _targets(side)]
-    questions = np.concatenate([example[:, None], np.packbits(removed, axis=1)], axis=1)
-    _, first, answer = np.unique(questions, axis=0, return_index=True, return_inverse=True)
-    inputs, model = side.side.inputs, side.side.model
+    inputs, model, targets = side.side.inputs, side.side.model, _targets(side)
+    questions = [bytes(row) for row in np.packbits(removed, axis=1)] if len(removed) else []
+    keys = [number.to_bytes(8) + question for number, question in zip(example.tolist(), questions, strict=True)]
+    fresh = sorted({key: at for at, key in enumerate(keys) if key not in answers}.values(), key=lambda at: keys[at])
+    if fresh:
 
-    def placed(array: Any) -> Tensor:
-        return torch.from_numpy(array[first]).to(inputs.features.device)
+        def placed(array: Any) -> Tensor:
+            return torch.from_numpy(array[fresh]).to(inputs.features.device)
 
-    with model.at_rest():
-        found = probe(model, inputs, _targets(side), placed(example), placed(removed), progress=progress)
-    return [as_numpy(each)[answer.reshape(-1)] for each in found]
+        with model.at_rest():
+            found = probe(model, inputs, targets, placed(example), placed(removed), progress=progress)
+        said = zip(*(as_numpy(each).tolist() for each in found), strict=True)
+        answers.update(zip((keys[at] for at in fresh), said, strict=True))
+    return [np.array([answers[key][place] for key in keys]) for place in range(len(targets))]
 
 
 def _targets(side: SideView) -> list[Any]:

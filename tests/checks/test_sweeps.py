@@ -19,6 +19,7 @@ from axioms.report.records import record
 from axioms.report.tables import beside_paper, numbers
 from axioms.run import Result, Runner
 from axioms.spec import expand_file
+from axioms.subjects import probe
 from axioms.subjects.data import random_tokens
 from axioms.subjects.language import LanguageModel
 from axioms.subjects.tiny import tiny
@@ -154,6 +155,21 @@ def test_bypass_perturbation_is_perturbation_under_each_setting(write_spec: Writ
     np.testing.assert_allclose(found.values["total_gain"], alone["both"]["delta"] - alone["attnlrp"]["delta"])
     gain = alone["two"]["delta"] - alone["one"]["delta"]
     np.testing.assert_allclose(found.values["late_minus_early"], gain, atol=1e-10)
+
+
+def test_bypass_perturbation_asks_no_question_twice(write_spec: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings that rank the tokens alike share their forward passes."""
+    asked: list[tuple[int, ...]] = []
+
+    def counting(model: Any, inputs: Any, targets: Any, example: Any, removed: Any, **rest: Any) -> Any:
+        rows = zip(example.tolist(), removed.int().tolist(), strict=True)
+        asked.extend((number, *row) for number, row in rows)
+        return original(model, inputs, targets, example, removed, **rest)
+
+    original = probe.probe
+    monkeypatch.setattr(probe, "probe", counting)
+    run(write_spec, "bypass_perturbation", "[total_gain.mean]", architecture="bert")
+    assert len(asked) == len(set(asked)) > 0
 
 
 def entropies_by_scipy(architecture: str, causal: bool) -> Values:
