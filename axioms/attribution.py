@@ -151,11 +151,11 @@ def run_method(
 
 @contextmanager
 def _reporting(progress: Progress | None, start: int, size: int, total: int) -> Iterator[None]:
-    """What a method reports of its batch goes to `progress`, in examples of all."""
+    """What a method reports of its batch goes to `progress`, in examples of all; of the only one, in its own steps."""
 
     def report(done: int, of: int) -> None:
         if progress is not None and done < of:
-            progress(start + size * done // of, total)
+            progress(*(start + size * done // of, total) if total > 1 else (done, of))
 
     token = _WITHIN.set(report)
     try:

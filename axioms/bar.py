@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 
 WIDTH = 20
+FETCHING = "fetching"
+"""How the name of a download begins: it is shown however short it is, since it happens once and uses the network."""
 
 
 def bar(done: int, total: int) -> str:

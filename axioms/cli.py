@@ -12,8 +12,11 @@ from typing import Any
 
 from axioms import assets_cli
 from axioms.audit import command as audit
-from axioms.errors import InputError, SpecError
+from axioms.errors import InputError, SpecError, display_path
+from axioms.explain import command as explain
 from axioms.registry import AXIOMS, DATA, METHODS, REWRITES, SUBJECTS, Registry
+from axioms.report import compare
+from axioms.scaffold import command as new
 from axioms.search import command as falsify
 
 
@@ -31,15 +34,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--import", dest="modules", action="append", default=[], metavar="MODULE", help="import this first"
     )
     commands.add_parser("schema", help="print the JSON Schema of a spec, for editors")
-    report = commands.add_parser("report", help="print the paper's tables of a saved run, with the paper's numbers")
+    report = commands.add_parser("report", help="print the papers' tables of a saved run, with the papers' numbers")
     report.add_argument("saved", type=Path, metavar="RUN", help="its folder (reports/latest) or its results.json")
-    report.add_argument("--format", choices=("md", "tex", "csv"), default="md", help="Markdown, LaTeX or CSV (md)")
-    report.add_argument("--table", metavar="NAME", help="only this table, for example table-2")
+    report.add_argument(
+        "--format",
+        choices=("md", "tex", "csv", "html"),
+        default="md",
+        help="Markdown, LaTeX or CSV; html writes index.html, the tables and the figures anew beside results.json (md)",
+    )
+    report.add_argument("--table", metavar="NAME", help="only this table, for example table-2 or agreement-table-2")
+    report.add_argument(
+        "--standalone", action="store_true", help="with --format tex: a whole document, which pdflatex compiles"
+    )
+    rules = commands.add_parser("rules", help="print which rule each method uses for which kind of operation")
+    rules.add_argument("--format", choices=("md", "tex", "csv"), default="md", help="Markdown, LaTeX or CSV (md)")
     commands.add_parser(
         "list", help="print the methods, axioms, subjects, data sources and rewrites that a spec can name"
     )
+    compare.add_parser(commands)
     assets_cli.add_parser(commands)
+    explain.add_parser(commands)
     falsify.add_parser(commands)
+    new.add_parser(commands)
     audit.add_parser(commands)
     options = parser.parse_args(arguments)
     if hasattr(options, "run"):
@@ -49,7 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command == "assets":
         return assets_cli.run(options)
     if options.command == "report":
-        return _report(options.saved, options.format, options.table)
+        return _report(options.saved, options.format, options.table, options.standalone)
+    if options.command == "rules":
+        return _rules(options.format)
     print(schema_text() if options.command == "schema" else _listing())
     return 0
 
@@ -95,14 +113,37 @@ def _check(paths: Sequence[Path], modules: Sequence[str]) -> int:
     return 2 if wrong else 0
 
 
-def _report(run: Path, kind: str, table: str | None) -> int:
-    from axioms.report.files import print_paper
+def _report(run: Path, kind: str, table: str | None, standalone: bool) -> int:
+    from axioms.report.files import print_document, print_paper
 
+    if standalone and kind != "tex":
+        print(f"--standalone is a LaTeX document: it goes with --format tex, not with {kind}.", file=sys.stderr)
+        return 2
     try:
-        print(print_paper(run, kind, table), end="")
+        if kind == "html":
+            print(_page(run))
+        else:
+            print(print_document(run, table) if standalone else print_paper(run, kind, table), end="")
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
+    return 0
+
+
+def _page(run: Path) -> str:
+    """Write the page of a saved run anew, with the specs' lines as far as they lie below this folder."""
+    from axioms.report.files import read_results
+    from axioms.report.write import write_report
+
+    folder = run if run.is_dir() else run.parent
+    return display_path(write_report(read_results(run), folder, Path.cwd()).page)
+
+
+def _rules(kind: str) -> int:
+    from axioms.report.method_table import every_method
+    from axioms.report.render import RENDERERS
+
+    print(RENDERERS[kind](every_method()), end="")
     return 0
 
 

@@ -35,6 +35,11 @@ class MissingPackage(AxiomsError):
 class AssetMissing(AxiomsError):
     """A model or data that is neither in the cache nor to be had: its checks are skipped, and this is the reason."""
 
+    def __init__(self, reason: str, asset: str | None = None) -> None:
+        """`asset` is the name of the one that was asked for, if it is of a manifest."""
+        super().__init__(reason)
+        self.asset = asset
+
 
 class NotApplicable(AxiomsError):
     """A rewrite whose pattern does not occur in the model."""

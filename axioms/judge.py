@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-import numpy as np
-
+from axioms.lazy import np
 from axioms.measure import Measurement, Quantity
 from axioms.spec import Bound, Check, PlacedBound
 from axioms.statistics import PairedTest, finite_ends

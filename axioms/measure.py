@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from axioms.lazy import np
 
 RESAMPLES = 4000
-Values = np.ndarray[Any, np.dtype[np.float64]]
-Numbers = np.ndarray[Any, np.dtype[np.int64]]
+if TYPE_CHECKING:
+    Values = np.ndarray[Any, np.dtype[np.float64]]
+    Numbers = np.ndarray[Any, np.dtype[np.int64]]
+else:
+    Values = Numbers = Any
 
 
 @dataclass(frozen=True)
@@ -80,14 +84,28 @@ def aggregated(values: Values, aggregate: str, *, confidence: float, seed: int) 
 
 
 def bootstrap_interval(values: Values, *, confidence: float, seed: int) -> tuple[float, float] | None:
-    """BCa bootstrap interval of the mean. None for one example; a point where all examples agree."""
+    """BCa bootstrap interval of the mean. None for one example; a point where all examples agree.
+
+    BCa is undefined where every resampled mean lies on one side of the mean, as where the examples differ by rounding
+    alone; percentiles of the same resamples take its place there.
+    """
     from scipy.stats import bootstrap
 
     if len(values) < 2:
         return None
     if np.ptp(values) <= 1e-15 * max(1.0, float(np.abs(values).max())):
         return float(values.min()), float(values.max())
-    result = bootstrap(
-        (values,), np.mean, confidence_level=confidence, n_resamples=RESAMPLES, rng=np.random.default_rng(seed)
-    ).confidence_interval
-    return float(result.low), float(result.high)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of the same
+        for way in ("BCa", "percentile"):
+            low, high = bootstrap(
+                (values,),
+                np.mean,
+                confidence_level=confidence,
+                n_resamples=RESAMPLES,
+                method=way,
+                rng=np.random.default_rng(seed),
+            ).confidence_interval
+            if math.isfinite(low) and math.isfinite(high):
+                break
+    return float(low), float(high)

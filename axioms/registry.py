@@ -9,11 +9,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, create_model
 
 from axioms.errors import UnknownName, did_you_mean
+
+if TYPE_CHECKING:
+    from axioms.propagate.composite import Composite
 
 Entry = TypeVar("Entry", bound="Registered")
 
@@ -32,26 +36,41 @@ class Registered:
 
     def options_model(self) -> type[BaseModel]:
         """A strict pydantic model of the options, made from the signature."""
-        fields: dict[str, Any] = {}
-        extra: Literal["allow", "forbid"] = "forbid"
-        for parameter in inspect.signature(self.function).parameters.values():
-            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-                extra = "allow"
-            if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
-                continue
-            annotation: Any = parameter.annotation
-            if annotation is inspect.Parameter.empty:
-                annotation = Any
-            elif isinstance(annotation, str):  # `from __future__ import annotations` leaves the source text
-                annotation = eval(annotation, self.function.__globals__)
-            default = ... if parameter.default is inspect.Parameter.empty else parameter.default
-            fields[parameter.name] = (annotation, default)
-        return create_model(self.name, __config__=ConfigDict(extra=extra, strict=True), **fields)
+        return _options_model(self.name, self.function)
+
+    @property
+    def required(self) -> list[str]:
+        """The options that have no default."""
+        parameters = _signature(self.function).parameters.values()
+        keywords = [each for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
+        return [each.name for each in keywords if each.default is inspect.Parameter.empty]
 
     def takes(self, option: str) -> bool:
         """Whether the function has this keyword-only parameter."""
-        parameter = inspect.signature(self.function).parameters.get(option)
+        parameter = _signature(self.function).parameters.get(option)
         return parameter is not None and parameter.kind is inspect.Parameter.KEYWORD_ONLY
+
+
+_signature = cache(inspect.signature)
+
+
+@cache
+def _options_model(name: str, function: Callable[..., Any]) -> type[BaseModel]:
+    fields: dict[str, Any] = {}
+    extra: Literal["allow", "forbid"] = "forbid"
+    for parameter in _signature(function).parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            extra = "allow"
+        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+            continue
+        annotation: Any = parameter.annotation
+        if annotation is inspect.Parameter.empty:
+            annotation = Any
+        elif isinstance(annotation, str):  # `from __future__ import annotations` leaves the source text
+            annotation = eval(annotation, function.__globals__)
+        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+        fields[parameter.name] = (annotation, default)
+    return create_model(name, __config__=ConfigDict(extra=extra, strict=True), **fields)
 
 
 @dataclass(frozen=True)
@@ -60,6 +79,8 @@ class Method(Registered):
 
     passes: float | None = 1.0
     """Forward-and-backward passes it costs; None where that depends on the input's length."""
+    composite: Callable[[], Composite] | None = None
+    """The rules that it is made of, with its options as they are by default; None where it is made of none."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +93,9 @@ class Metric:
     on a common grid, of removed shares or of layers, of which the mean stands for all)."""
     rounding: bool = False
     """Zero in exact arithmetic, so that a bound on it cannot be tighter than the dtype's rounding."""
+    moves: tuple[float, float] | None = None
+    """By how much it may differ from a baseline, absolutely and relatively, where a spec states no tolerance; None for
+    the default of the run's dtype."""
 
 
 @dataclass(frozen=True)
@@ -137,15 +161,18 @@ REWRITES: Registry[Rewrite] = Registry("rewrite")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def method(name: str, *, passes: float | None = 1.0) -> Callable[[Function], Function]:
+def method(
+    name: str, *, passes: float | None = 1.0, composite: Callable[[], Composite] | None = None
+) -> Callable[[Function], Function]:
     """Register an attribution method: `function(model, inputs, target, *, options) -> scores`.
 
     `model(inputs)` gives the outputs, `target(outputs)` the number to explain per example, and
     `inputs.features` is what to attribute to. The scores have the shape of the features, or batch x features.
+    `composite` gives the rules of a method that is made of them, for the table of methods.
     """
 
     def register(function: Function) -> Function:
-        METHODS.add(Method(name, function, passes=passes))
+        METHODS.add(Method(name, function, passes=passes, composite=composite))
         return function
 
     return register

@@ -20,7 +20,7 @@ from axioms.judge import Finding, Judgement, Verdict, judge
 from axioms.kept import Kept, descriptors, key_of, subject_digest
 from axioms.measure import Measurement, Values
 from axioms.registry import AXIOMS, METHODS, Axiom
-from axioms.report.heatmaps import examples
+from axioms.report.examples import EXAMPLES, images, sentences, texts
 from axioms.spec import Check, MethodRef, PlacedBound, Run
 from axioms.spec.expand import FORWARD
 from axioms.spec.metrics import split_metric
@@ -92,6 +92,7 @@ class Runner:
         self._report = report or (lambda what, done, total: None)
         self._cases: OrderedDict[str, _Case] = OrderedDict()
         self._missing: dict[str, AssetMissing] = {}
+        """By subject, and by asset: one attempt is enough, every further one would wait for the network again."""
         self._inapplicable: dict[str, NotApplicable] = {}
 
     def run(self, check: Check) -> Result:
@@ -130,16 +131,18 @@ class Runner:
     def _case(self, check: Check, run: Run) -> _Case:
         described = [check.subject.model_dump(mode="json"), run.model_dump()]
         key = json.dumps([*described, str(check.file.parent)], sort_keys=True)
-        if key in self._missing:
-            raise self._missing[key]  # one attempt is enough: every further one would wait for the network again
         if key in self._inapplicable:
             raise self._inapplicable[key]
         if key not in self._cases:
+            fixtures = descriptors(described, check.file)
+            for needed in (key, *(each["asset"] for each in fixtures if each["asset"] is not None)):
+                if needed in self._missing:
+                    raise self._missing[needed]
             try:
                 self._cases[key] = self._built(check, run)
-                self._cases[key].described = [*described, *descriptors(described, check.file)]
+                self._cases[key].described = [*described, *fixtures]
             except AssetMissing as error:
-                self._missing[key] = error.with_traceback(None)
+                self._missing[error.asset or key] = error.with_traceback(None)
                 raise
             except NotApplicable as error:
                 self._inapplicable[key] = error.with_traceback(None)
@@ -170,9 +173,24 @@ class Runner:
         return Judgement(Verdict.INCONCLUSIVE, False, reason, judged.findings)
 
     def _examples(self, check: Check, case: _Case, run: Run) -> list[dict[str, Any]]:
-        if check.function != TRUTH or check.method is None:
+        """What a report can show of the relevance itself, on a few of the examples."""
+        method, subject = check.method, case.subject
+        if method is None or check.rewrite is not None:
             return []
-        return examples(case.subject, self._attribution(case, run, check.method, next(iter(case.subject.sides))))
+        if check.function == TRUTH:
+            return sentences(subject, self._attribution(case, run, method, next(iter(subject.sides))))
+        few = partial(self._few, case, run, method)
+        if check.function == "loo_correlation" and subject.tokens and ONLY in subject.sides:
+            return texts(subject, few(ONLY))
+        if check.function == "implementation_invariance" and subject.data.shape is not None:
+            return images(subject, few("left"), few("right"))
+        return []
+
+    def _few(self, case: _Case, run: Run, method: MethodRef, side: str) -> Attribution:
+        """The attribution of the first examples, by themselves: what is shown is the same whatever else was run."""
+        one = case.subject.sides[side]
+        target = one.own(case.subject.target).rows(0, EXAMPLES)
+        return self._rerun(run, method, one.model, one.inputs.rows(0, EXAMPLES), target, one.batch_size)
 
     def _accounts(self, check: Check, case: _Case, run: Run) -> dict[str, dict[str, Any]]:
         """The ledger of a method that propagates relevance in one pass; of any other there is none."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,7 +35,11 @@ LARGEST_FILE = 1 << 20
 MOST_VALUES = 50_000
 
 
-class Loader(yaml.SafeLoader):
+# The same language in C, many times as fast; not every installation of PyYAML has it.
+Safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class Loader(Safe):  # type: ignore[misc]
     """SafeLoader with YAML 1.2's numbers and booleans."""
 
 
@@ -87,7 +92,19 @@ def dotted(path: Path_) -> str:
 
 
 def read(file: Path) -> Document:
-    """One YAML file as a mapping with places; every way in which it is not one is a `SpecError`."""
+    """One YAML file as a mapping with places; every way in which it is not one is a `SpecError`.
+
+    A base or a fixture that many specs name is read once, unless it changes. Do not change what is returned.
+    """
+    try:
+        found = file.stat()
+    except OSError:
+        return _read(file, 0, 0)
+    return _read(file, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=256)
+def _read(file: Path, time: int, size: int) -> Document:
 
     def fail(line: int, what: str) -> SpecError:
         return SpecError([Problem(file, line, "", what)])

@@ -11,8 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from axioms.lazy import np
 from axioms.measure import Values
 from axioms.spec.bounds import Bound
 

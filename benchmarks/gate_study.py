@@ -43,7 +43,7 @@ class Scene:
 
     def slopes(self, gates: Tensor, *, exact: bool = False) -> Tensor:
         """One pass."""
-        return slopes(self.model, self.inputs, self.target, gates, exact_blocks=exact)
+        return slopes(self.model, self.inputs, self.target, gates, exact_blocks=exact)[0]
 
     def grouped(self, member: Tensor, level: float, *, exact: bool = False, start: Tensor | None = None) -> Tensor:
         """The slopes of each group where it is lowered; those of `start` for what is in no group."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import matplotlib.figure  # noqa: F401
 import pytest
 import scipy.stats  # noqa: F401
 import torch
-import torch._dynamo  # noqa: F401
+import torch._dynamo
 from hypothesis import HealthCheck, settings
 
 # Imported here, because pytester drops what an inner run imports, and none of these can be imported twice.
@@ -20,6 +21,7 @@ settings.register_profile("default", deadline=None, max_examples=50, suppress_he
 settings.register_profile("thorough", deadline=None, max_examples=1000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("default")
 
+WORDS = "the film is good bad not very a dull fine plot and but it was".split()
 ROOT = Path(__file__).parent.parent
 
 GOOD_SPEC = """
@@ -63,3 +65,64 @@ def write_spec(tmp_path: Path) -> Callable[..., Path]:
         return file
 
     return write
+
+
+@pytest.fixture(scope="session")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A folder laid out as a hub repository, for each task: config, safetensors, tokenizer."""
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import Whitespace
+    from tokenizers.processors import TemplateProcessing
+    from transformers import (
+        BertConfig,
+        BertForMaskedLM,
+        BertForSequenceClassification,
+        LlamaConfig,
+        LlamaForCausalLM,
+        PreTrainedTokenizerFast,
+    )
+
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    vocabulary = {word: number for number, word in enumerate([*special, *WORDS])}
+    size: dict[str, Any] = {
+        "vocab_size": len(vocabulary),
+        "hidden_size": 16,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 24,
+        "max_position_embeddings": 12,
+        "pad_token_id": 0,
+        "num_labels": 2,
+    }
+    made: dict[str, Path] = {}
+
+    def make(task: str) -> Path:
+        if task in made:
+            return made[task]
+        folder = tmp_path_factory.mktemp(task)
+        tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
+        tokenizer.pre_tokenizer = Whitespace()
+        if task != "causal-lm":
+            ends = [(word, vocabulary[word]) for word in ("[CLS]", "[SEP]")]
+            tokenizer.post_processor = TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
+        named = {"pad_token": "[PAD]", "unk_token": "[UNK]"}
+        if task != "causal-lm":
+            named |= {"cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
+        PreTrainedTokenizerFast(tokenizer_object=tokenizer, **named).save_pretrained(folder)
+        model: Any
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            if task == "causal-lm":
+                model = LlamaForCausalLM(LlamaConfig(**size, bos_token_id=2, eos_token_id=3))
+            else:
+                kind = BertForMaskedLM if task == "masked-lm" else BertForSequenceClassification
+                model = kind(BertConfig(**size))
+            with torch.no_grad():
+                for parameter in model.parameters():
+                    parameter.normal_(std=0.3)
+        model.save_pretrained(folder)
+        made[task] = folder
+        return folder
+
+    return make

@@ -44,6 +44,14 @@ def test_schema_and_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert "AttnLRP (Achtibat et al. 2024)" in listed
 
 
+@pytest.mark.parametrize(
+    ("kind", "said"), [("md", "| cp\\_lrp | 1 | epsilon |"), ("tex", "\\toprule"), ("csv", "cp_lrp,1,epsilon,")]
+)
+def test_rules(kind: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "--format", kind]) == 0
+    assert said in capsys.readouterr().out
+
+
 def test_help_helps(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["--help"])

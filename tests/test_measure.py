@@ -38,6 +38,16 @@ def test_no_interval_of_one_example_and_a_point_where_all_agree() -> None:
     assert bootstrap_interval(np.array([2.0, 2.0, 2.0]), confidence=0.95, seed=0) == (2.0, 2.0)
 
 
+def test_examples_that_differ_by_rounding_have_an_interval() -> None:
+    """BCa of such is not a number, and nothing in results.json may be that."""
+    for number in range(1, 6):
+        values = np.ones(48)
+        values[:number] += 4e-15
+        values[-1] -= 2e-15
+        low, high = bootstrap_interval(values, confidence=0.95, seed=0) or (np.nan, np.nan)
+        assert 1 - 1e-14 < low <= high < 1 + 1e-14
+
+
 def test_the_same_seed_gives_the_same_interval() -> None:
     values = np.random.default_rng(0).normal(size=30)
     assert mean(values.tolist(), 5) == mean(values.tolist(), 5)

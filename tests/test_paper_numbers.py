@@ -1,4 +1,4 @@
-"""What the specs say that the paper printed agrees with itself, so that a slip in copying shows."""
+"""What the specs say that the papers printed is complete and agrees with itself, so that a slip in copying shows."""
 
 from __future__ import annotations
 
@@ -52,3 +52,46 @@ def test_where_the_gain_sits(root: Path, name: str, wanted: float) -> None:
     """On SST in the late layers, on IMDB not."""
     single = reported(root, f"{name}_layers")["attnlrp"]["bypass_gain.single"]
     assert sum(single[6:]) / 6 - sum(single[:6]) / 6 == pytest.approx(wanted, abs=5e-4)
+
+
+AGREEMENT = ("bert_base", "bert_large", "gpt2_small", "gpt2_xl", "llama_1b", "llama_3b")
+SCORES = ("pg", "mrr", "rma", "pta")
+
+
+@pytest.mark.parametrize("name", AGREEMENT)
+def test_table_2_of_arras(root: Path, name: str) -> None:
+    """Every method of the model's column, with all four metrics; ALTI-Logit is for decoders alone."""
+    numbers = reported(root, f"agreement_{name}")
+    model = numbers.pop("model")
+    decoder = not name.startswith("bert")
+    assert set(numbers) == {
+        "cp_lrp",
+        "attnlrp",
+        "gradient_l1",
+        "gradient_l2",
+        "gradient_x_input",
+        *(["alti_logit"] if decoder else []),
+    }
+    assert numbers["gradient_l1"] == numbers["gradient_l2"], "the paper prints the better of the two"
+    for method in numbers.values():
+        assert set(method) == {f"ground_truth.{score}" for score in SCORES}
+        # One of the first two ranks gives at least 1/2 to MRR, any other at most 1/3.
+        pg, mrr = method["ground_truth.pg"], method["ground_truth.mrr"]
+        assert pg / 2 <= mrr <= pg + (1 - pg) / 3
+    assert {f"chance.{score}" for score in SCORES} <= set(model)
+    assert model["chance.pta"] == pytest.approx(0.5, abs=1.5e-3)
+
+
+def test_models_of_one_family_share_their_sentences(root: Path) -> None:
+    """One tokenizer, one set of sentences and so one random baseline; the larger model is right more often."""
+    models = [reported(root, f"agreement_{name}")["model"] for name in AGREEMENT]
+    for smaller, larger in zip(models[::2], models[1::2], strict=True):
+        own = {"task.accuracy", "task.parameters", "task.layers", "task.heads", "task.hidden_size"}
+        assert {key: smaller[key] for key in smaller if key not in own} == {
+            key: larger[key] for key in larger if key not in own
+        }
+        assert smaller["task.accuracy"] < larger["task.accuracy"]
+        assert smaller["task.parameters"] < larger["task.parameters"]
+    filtered = models[0]
+    generic = sum(filtered[f"task.{name}"] for name in ("same_forms", "not_nsubj", "not_present"))
+    assert filtered["task.read"] - generic == 28_786, "Appendix B: what is left before any tokenizer"

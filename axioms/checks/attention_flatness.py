@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from axioms.checks.bypass_gain import bypass_gain
 from axioms.checks.correlations import spearman
 from axioms.checks.sweeps import KINDS, SweepKind
 from axioms.checks.views import SideView, as_numpy
 from axioms.errors import InputError
+from axioms.lazy import np
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 

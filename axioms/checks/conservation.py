@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from axioms.checks.views import SideView, as_numpy, divided
+from axioms.lazy import np
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 

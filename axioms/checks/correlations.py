@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from axioms.checks.units import Flags
+from axioms.lazy import np
 from axioms.measure import Values
 
 FEWEST = 3

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from axioms.checks.views import SideView
 from axioms.errors import InputError
+from axioms.lazy import np
 from axioms.measure import Values
 from axioms.registry import METHODS, Metric, axiom
 

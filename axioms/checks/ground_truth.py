@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from axioms.checks import ground_truth_metrics as metrics
 from axioms.checks.ground_truth_metrics import Flags
 from axioms.checks.views import SideView
 from axioms.errors import InputError
+from axioms.lazy import np
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 from axioms.subjects.agreement.benchmark import FILTERS, Agreement
+
+if TYPE_CHECKING:
+    from torch import nn
 
 SCORES = {
     "pg": "whether one of the k highest scores is the subject's",
@@ -18,6 +22,13 @@ SCORES = {
     "rma": "the share of positive relevance that is the subject's",
     "pta": "the share of tokens that are positive if the subject's, and not positive else",
 }
+SIZES = {
+    "layers": "num_hidden_layers",
+    "heads": "num_attention_heads",
+    "hidden_size": "hidden_size",
+    "vocabulary": "vocab_size",
+}
+"""Of Table 3, by the name that transformers has for it in every configuration."""
 
 
 @axiom("ground_truth", metrics={**SCORES, "mrr_over_chance": "mrr minus its expectation for scores that know nothing"})
@@ -73,11 +84,13 @@ def chance(
         "evaluated": Metric("sentences that it gets right, which alone are evaluated", "scalar"),
         "read": Metric("sentences before any filter", "scalar"),
         **{name: Metric(f"dropped: {about}", "scalar") for name, about in FILTERS.items()},
+        "parameters": Metric("numbers in the model's weights, those that are shared counted once", "scalar"),
+        **{name: Metric(f"the model's {name.replace('_', ' ')}", "scalar") for name in SIZES},
     },
     methodless=True,
 )
 def task(side: SideView) -> dict[str, Values]:
-    """How well the model does the task (Table 3), and how many sentences fell to each filter (Appendix B)."""
+    """How well the model does the task, how large it is (Table 3), and what fell to each filter (Appendix B)."""
     agreement = agreement_of(side)
     evaluated = len(agreement.aligned)
     found = {
@@ -86,8 +99,17 @@ def task(side: SideView) -> dict[str, Values]:
         "evaluated": evaluated,
         "read": agreement.counts.get("read", 0),
         **{name: agreement.counts.get(name, 0) for name in FILTERS},
+        **sizes(side.side.model.module),
     }
     return {name: np.array(value, dtype=np.float64) for name, value in found.items()}
+
+
+def sizes(module: nn.Module) -> dict[str, float]:
+    """How large a model is; 0 where its configuration does not say."""
+    config: Any = getattr(module, "config", None)
+    text = config.get_text_config() if hasattr(config, "get_text_config") else config
+    said = {name: getattr(text, key, 0) for name, key in SIZES.items()}
+    return {"parameters": sum(weights.numel() for weights in module.parameters()), **said}
 
 
 def agreement_of(side: SideView) -> Agreement:

@@ -8,13 +8,15 @@ for scores that know nothing: independent, symmetric around zero, without ties.
 from __future__ import annotations
 
 from math import comb
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from axioms.lazy import np
 from axioms.measure import Values
 
-Flags = np.ndarray[Any, np.dtype[np.bool_]]
+if TYPE_CHECKING:
+    Flags = np.ndarray[Any, np.dtype[np.bool_]]
+else:
+    Flags = Any
 
 
 def pointing_game(scores: Values, candidates: Flags, truth: Flags, k: int) -> Values:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from axioms.checks.correlations import left_out, pearson, sign_flipped, spearman, sum_normalized, too_few
 from axioms.checks.views import PairView, relative_gap
+from axioms.lazy import np
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from axioms.checks.correlations import left_out
 from axioms.checks.perturbation import on_grid
 from axioms.checks.views import SideView
 from axioms.checks.walks import Curve, walks
 from axioms.errors import InputError
+from axioms.lazy import np
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 

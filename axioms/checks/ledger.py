@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from axioms.checks.views import SideView, divided
 from axioms.errors import InputError
+from axioms.lazy import np
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 

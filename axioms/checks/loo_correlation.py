@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from axioms.checks.correlations import (
     constant,
     left_out,
@@ -14,6 +12,7 @@ from axioms.checks.correlations import (
     too_few,
 )
 from axioms.checks.views import SideView, relative_gap
+from axioms.lazy import np
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 

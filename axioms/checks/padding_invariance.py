@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from axioms.checks.views import GAP, NOTHING, SideView, as_numpy, divided
 from axioms.errors import InputError, NotDefined
+from axioms.lazy import np
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from axioms.checks.correlations import left_out
 from axioms.checks.views import SideView
 from axioms.checks.walks import GRID, Curve, walks
+from axioms.lazy import np
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 

@@ -6,9 +6,8 @@ import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from axioms.checks.views import SideView, as_numpy, relative_gap
+from axioms.lazy import np
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 
@@ -19,9 +18,11 @@ if TYPE_CHECKING:
 @axiom(
     "precision",
     metrics={
-        "relative_gap": Metric("max_i |lower_i - float64_i| / max_i max(|lower_i|, |float64_i|)"),
+        # The rounding itself, which differs from CPU to CPU: a baseline can only hold its size.
+        "relative_gap": Metric("max_i |lower_i - float64_i| / max_i max(|lower_i|, |float64_i|)", moves=(1e-4, 1.0)),
         "amplification": Metric(
-            "max_i |lower_i - float64_i| / max(max_i |rounded_i - float64_i|, unit roundoff * max(|score|, |output|))"
+            "max_i |lower_i - float64_i| / max(max_i |rounded_i - float64_i|, unit roundoff * max(|score|, |output|))",
+            moves=(1.0, 1.0),
         ),
     },
     expect={"amplification.max": {"le": 64}},

@@ -10,9 +10,8 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from axioms.checks.views import SideView, as_numpy, relative_gap
+from axioms.lazy import np
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
 

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from axioms.checks.views import SideView
+from axioms.lazy import np
 from axioms.measure import Values
 
 if TYPE_CHECKING:

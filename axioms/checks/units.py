@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from axioms.lazy import np
 from axioms.measure import Numbers, Values
 
-Flags = np.ndarray[Any, np.dtype[np.bool_]]
+if TYPE_CHECKING:
+    Flags = np.ndarray[Any, np.dtype[np.bool_]]
+else:
+    Flags = Any
 
 
 @dataclass(frozen=True)

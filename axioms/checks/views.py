@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from axioms.checks.units import Units, all_features, units_of
+from axioms.lazy import np
 from axioms.measure import Values
 
 if TYPE_CHECKING:

@@ -7,17 +7,16 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from axioms.checks.units import Flags, Units
 from axioms.checks.views import SideView, as_numpy
 from axioms.errors import InputError
+from axioms.lazy import np
 from axioms.measure import Numbers, Values
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-GRID = np.linspace(0.0, 1.0, 21)
+GRID = tuple(0.05 * step for step in range(21))
 """The shares of units removed at which curves are kept: 0, 5%, ..., 100%."""
 
 

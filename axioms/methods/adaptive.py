@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from axioms.errors import InputError
-from axioms.methods.gates import Order, best_order, removal_grouped, removal_taylor
+from axioms.methods.gates import Order, best_order, removal_grouped, taylor
 from axioms.methods.removal import left_out, units_of
 from axioms.registry import method
 
@@ -38,15 +38,21 @@ def loo_adaptive(
 ) -> Tensor:
     """Exact leave-one-out for the `exact` features with the largest estimates; the estimate for all others.
 
-    One pass for `removal_taylor` (or three for `removal_grouped`), and `exact` forward passes. `order` is the
-    estimate's; by default `exact_block` where features are removed by the attention mask, else `first`.
+    One pass for `removal_taylor`, whose forward pass gives f(x) as well, and `exact` forward passes; or three passes
+    for `removal_grouped` and one forward pass more, for f(x). `order` is the estimate's; by default `exact_block` where
+    features are removed by the attention mask, else `first`.
     """
     import torch
 
     if exact < 0 or rows < 1:
         raise InputError(f"loo_adaptive needs exact >= 0 and rows >= 1, not {exact} and {rows}.")
-    first = removal_taylor if estimate == "removal_taylor" else removal_grouped
-    scores: Tensor = first(model, inputs, target, order=order or best_order(inputs))
+    order = order or best_order(inputs)
+    if estimate == "removal_taylor":
+        scores, output = taylor(model, inputs, target, order)
+    else:
+        scores = removal_grouped(model, inputs, target, order=order)
+        with torch.no_grad():
+            output = target(model(inputs))
     units = units_of(inputs)
     sums = torch.zeros_like(scores).scatter_add_(1, units.clamp(min=0), scores.masked_fill(units < 0, 0))
     ranked = sums.abs().argsort(dim=1, descending=True, stable=True)[:, :exact]
@@ -55,7 +61,7 @@ def loo_adaptive(
     if len(unit) == 0:
         return scores
     corrected, known = torch.zeros_like(scores), torch.zeros_like(units, dtype=torch.bool)
-    corrected[example, unit] = left_out(model, inputs, target, units, example, unit, rows=rows)
+    corrected[example, unit] = left_out(model, inputs, target, output, units, example, unit, rows=rows)
     known[example, unit] = True
     place = units.clamp(min=0)
     return torch.where((units >= 0) & known.gather(1, place), corrected.gather(1, place), scores)

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from axioms.errors import InputError
 from axioms.methods.lrp import attnlrp_composite
-from axioms.propagate.composite import Entry, RuleRef
+from axioms.propagate.composite import Composite, Entry, RuleRef
 from axioms.registry import method
 
 if TYPE_CHECKING:
@@ -39,12 +39,16 @@ if TYPE_CHECKING:
     from axioms.subjects.targets import Target
 
 
-@method("block_lrp", passes=None)
+def block_composite(nodes: int = 16) -> Composite:
+    """AttnLRP's rules with each attention block as one operation."""
+    return attnlrp_composite().then(Entry("block", RuleRef("aumann_shapley", {"nodes": nodes})))
+
+
+@method("block_lrp", passes=None, composite=block_composite)
 def block_lrp(model: Model, inputs: Inputs, target: Target, *, nodes: int = 16) -> Tensor:
     """AttnLRP with each attention block as one operation, by Aumann-Shapley with `nodes` Gauss-Legendre nodes."""
     from axioms.propagate.engine import propagate
 
     if nodes < 1:
         raise InputError(f"block_lrp needs at least one node, not {nodes}.")
-    whole = Entry("block", RuleRef("aumann_shapley", {"nodes": nodes}))
-    return propagate(model, inputs, target, attnlrp_composite(0.0).then(whole))
+    return propagate(model, inputs, target, block_composite(nodes))

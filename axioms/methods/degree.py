@@ -31,7 +31,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from axioms.methods.lrp import SELECTIVE_SCAN, attnlrp_composite
-from axioms.propagate.composite import Entry, RuleRef
+from axioms.propagate.composite import Composite, Entry, RuleRef
 from axioms.registry import method
 
 if TYPE_CHECKING:
@@ -42,11 +42,16 @@ if TYPE_CHECKING:
     from axioms.subjects.targets import Target
 
 
-@method("degree_lrp", passes=1)
+def degree_composite(epsilon: float = 0.0) -> Composite:
+    """AttnLRP's rules with products split by degree."""
+    by_degree = Entry("product", RuleRef("degree", {"epsilon": epsilon}))
+    return attnlrp_composite(epsilon).then(by_degree, *SELECTIVE_SCAN)
+
+
+@method("degree_lrp", passes=1, composite=degree_composite)
 def degree_lrp(model: Model, inputs: Inputs, target: Target, *, epsilon: float = 0.0) -> Tensor:
     """AttnLRP with products split by polynomial degree: on homogeneous graphs, Gradient x Input / degree."""
     from axioms.propagate.degrees import Degrees
     from axioms.propagate.engine import propagate
 
-    by_degree = Entry("product", RuleRef("degree", {"epsilon": epsilon}))
-    return propagate(model, inputs, target, attnlrp_composite(epsilon).then(by_degree, *SELECTIVE_SCAN), make=Degrees)
+    return propagate(model, inputs, target, degree_composite(epsilon), make=Degrees)

@@ -49,10 +49,7 @@ def removal_taylor(model: Model, inputs: Inputs, target: Target, *, order: Order
     `first` is the Taylor expansion of f(1) - f(1 - e_j) to first order. `exact_block` takes, in each attention, the
     change by removing the key from it altogether, A_ij / (1 - A_ij) (v_j - o_i), instead of the derivative.
     """
-    import torch
-
-    gates = torch.ones(inputs.features.shape[:2], dtype=inputs.features.dtype, device=inputs.features.device)
-    return shared(inputs, slopes(model, inputs, target, gates, exact_blocks=order == "exact_block"))
+    return taylor(model, inputs, target, order)[0]
 
 
 @method("removal_grouped", passes=None)
@@ -84,7 +81,7 @@ def removal_grouped(
     for group in range(groups):
         chosen = there & (member == group)
         gates = torch.where(chosen, level, 1.0).to(scores)
-        found = slopes(model, inputs, target, gates, exact_blocks=order == "exact_block")
+        found, _ = slopes(model, inputs, target, gates, exact_blocks=order == "exact_block")
         scores = torch.where(chosen, found, scores)
     return shared(inputs, scores)
 
@@ -94,19 +91,31 @@ def best_order(inputs: Inputs) -> Order:
     return "exact_block" if inputs.removal.kind == "attention_mask" else "first"
 
 
-def slopes(model: Model, inputs: Inputs, target: Target, gates: Tensor, *, exact_blocks: bool = False) -> Tensor:
-    """d f / d g at these gates: one forward and one backward pass, or one for each draw of a removal that draws."""
+def taylor(model: Model, inputs: Inputs, target: Target, order: Order) -> tuple[Tensor, Tensor]:
+    """The scores of `removal_taylor`, and the target's output, which its forward pass has computed."""
+    import torch
+
+    gates = torch.ones(inputs.features.shape[:2], dtype=inputs.features.dtype, device=inputs.features.device)
+    found, output = slopes(model, inputs, target, gates, exact_blocks=order == "exact_block")
+    return shared(inputs, found), output
+
+
+def slopes(
+    model: Model, inputs: Inputs, target: Target, gates: Tensor, *, exact_blocks: bool = False
+) -> tuple[Tensor, Tensor]:
+    """d f / d g and f at these gates: one forward and one backward pass, or one of each for every draw of a removal."""
     import torch
 
     from axioms.propagate.gates import gated
 
     gates = gates.detach().requires_grad_()
     draws = 1 if inputs.drawn is None else inputs.drawn.shape[1]
-    found = torch.zeros_like(gates)
+    found, value = torch.zeros_like(gates), torch.zeros_like(gates[:, 0])
     for draw in range(draws):
-        output = target(gated(model, inputs, gates, exact_blocks=exact_blocks, draw=draw)).sum()
-        found = found + torch.autograd.grad(output, gates)[0] / draws
-    return found
+        output = target(gated(model, inputs, gates, exact_blocks=exact_blocks, draw=draw))
+        found = found + torch.autograd.grad(output.sum(), gates)[0] / draws
+        value = value + output.detach() / draws
+    return found, value
 
 
 def shared(inputs: Inputs, scores: Tensor) -> Tensor:

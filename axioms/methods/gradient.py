@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from axioms.attribution import Decomposition
 from axioms.errors import InputError
+from axioms.propagate.composite import Composite
 from axioms.registry import method
 
 if TYPE_CHECKING:
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
     from axioms.subjects.inputs import Inputs
     from axioms.subjects.model import Model
     from axioms.subjects.targets import Target
+
+
+def plain_composite() -> Composite:
+    """No rules: every operation is crossed by its own gradient."""
+    return Composite(())
 
 
 def differentiate(model: Model, inputs: Inputs, target: Target) -> Tensor:
@@ -25,7 +31,7 @@ def differentiate(model: Model, inputs: Inputs, target: Target) -> Tensor:
     return result
 
 
-@method("gradient", passes=1)
+@method("gradient", passes=1, composite=plain_composite)
 def gradient(model: Model, inputs: Inputs, target: Target) -> Tensor:
     """The gradient itself (Simonyan et al. 2014), summed over the width of an embedding.
 
@@ -34,13 +40,13 @@ def gradient(model: Model, inputs: Inputs, target: Target) -> Tensor:
     return differentiate(model, inputs, target)
 
 
-@method("gradient_x_input", passes=1)
+@method("gradient_x_input", passes=1, composite=plain_composite)
 def gradient_x_input(model: Model, inputs: Inputs, target: Target) -> Tensor:
     """Gradient times input (Shrikumar et al. 2016)."""
     return inputs.features * differentiate(model, inputs, target)
 
 
-@method("integrated_gradients", passes=None)
+@method("integrated_gradients", passes=None, composite=plain_composite)
 def integrated_gradients(
     model: Model,
     inputs: Inputs,

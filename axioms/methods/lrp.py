@@ -57,7 +57,57 @@ RULE_NAMES = (
 )
 
 
-@method("attnlrp", passes=1)
+SELECTIVE_SCAN = (
+    Entry("gate", RuleRef("stop"), owning="A_log"),
+    Entry("product", RuleRef("scan_product"), owning="A_log"),
+)
+"""MambaLRP: in a selective scan its parameters are constants (axioms/propagate/selective_scan.py).
+
+A module is one if it has the logarithm of a state matrix, as in Mamba, Mamba-2, Falcon-Mamba and Jamba."""
+
+
+@cache
+def attnlrp_composite(epsilon: float = 0.0) -> Composite:
+    """The rules of AttnLRP."""
+    stabilized = {"epsilon": epsilon}
+    return Composite.of(
+        {
+            "linear": RuleRef("epsilon", stabilized),
+            "product": RuleRef("uniform", stabilized),
+            "softmax": RuleRef("taylor"),
+            "norm": RuleRef("norm_as_linear"),
+            "normalizer": RuleRef("stop"),
+            "activation": RuleRef("identity"),
+        }
+    ).then(*SELECTIVE_SCAN)
+
+
+@cache
+def cp_lrp_composite(epsilon: float = 0.0) -> Composite:
+    """The rules of CP-LRP."""
+    constant = Composite.of({"product": RuleRef("signal_take_all"), "softmax": RuleRef("stop")})
+    return Composite((*attnlrp_composite(epsilon).entries, *constant.entries)).then(*SELECTIVE_SCAN)
+
+
+@cache
+def epsilon_composite(epsilon: float = 1e-6) -> Composite:
+    """AttnLRP's rules with the epsilon rule in sums too."""
+    return attnlrp_composite(epsilon).then(Entry("sum", RuleRef("epsilon", {"epsilon": epsilon})))
+
+
+@cache
+def gamma_composite(gamma: float = 0.25) -> Composite:
+    """AttnLRP's rules with the gamma rule in linear maps."""
+    return attnlrp_composite().then(Entry("linear", RuleRef("gamma", {"gamma": gamma})))
+
+
+@cache
+def alpha1_beta0_composite() -> Composite:
+    """AttnLRP's rules with positive contributions only in linear maps."""
+    return attnlrp_composite().then(Entry("linear", RuleRef("alpha1_beta0")))
+
+
+@method("attnlrp", passes=1, composite=attnlrp_composite)
 def attnlrp(
     model: Model,
     inputs: Inputs,
@@ -78,7 +128,7 @@ def attnlrp(
     return _relevance(model, inputs, target, composite, engine)
 
 
-@method("cp_lrp", passes=1)
+@method("cp_lrp", passes=1, composite=cp_lrp_composite)
 def cp_lrp(model: Model, inputs: Inputs, target: Target, *, epsilon: float = 0.0, engine: Engine = "fast") -> Tensor:
     """CP-LRP (Ali et al. 2022): the softmax is a constant, so that O = A V passes relevance to V alone.
 
@@ -88,27 +138,24 @@ def cp_lrp(model: Model, inputs: Inputs, target: Target, *, epsilon: float = 0.0
     return _relevance(model, inputs, target, cp_lrp_composite(epsilon), engine)
 
 
-@method("lrp_epsilon", passes=1)
+@method("lrp_epsilon", passes=1, composite=epsilon_composite)
 def lrp_epsilon(
     model: Model, inputs: Inputs, target: Target, *, epsilon: float = 1e-6, engine: Engine = "fast"
 ) -> Tensor:
     """The epsilon rule everywhere, sums included; products split in half, softmax by its Taylor expansion."""
-    everywhere = Entry("sum", RuleRef("epsilon", {"epsilon": epsilon}))
-    return _relevance(model, inputs, target, attnlrp_composite(epsilon).then(everywhere), engine)
+    return _relevance(model, inputs, target, epsilon_composite(epsilon), engine)
 
 
-@method("lrp_gamma", passes=1)
+@method("lrp_gamma", passes=1, composite=gamma_composite)
 def lrp_gamma(model: Model, inputs: Inputs, target: Target, *, gamma: float = 0.25, engine: Engine = "fast") -> Tensor:
     """AttnLRP with the gamma rule in linear maps: contributions with the output's sign count more."""
-    favour = Entry("linear", RuleRef("gamma", {"gamma": gamma}))
-    return _relevance(model, inputs, target, attnlrp_composite(0.0).then(favour), engine)
+    return _relevance(model, inputs, target, gamma_composite(gamma), engine)
 
 
-@method("lrp_alpha1_beta0", passes=1)
+@method("lrp_alpha1_beta0", passes=1, composite=alpha1_beta0_composite)
 def lrp_alpha1_beta0(model: Model, inputs: Inputs, target: Target, *, engine: Engine = "fast") -> Tensor:
     """AttnLRP with positive contributions only in linear maps (Bach et al. 2015)."""
-    positive = Entry("linear", RuleRef("alpha1_beta0"))
-    return _relevance(model, inputs, target, attnlrp_composite(0.0).then(positive), engine)
+    return _relevance(model, inputs, target, alpha1_beta0_composite(), engine)
 
 
 @method("lrp", passes=1)
@@ -125,41 +172,9 @@ def lrp(
 
     `rules: [{on: softmax, rule: stop, layers: [6, 10]}, {on: linear, rule: {gamma: {gamma: 0.5}}, modules: "*.mlp.*"}]`
     """
-    bases = {"attnlrp": attnlrp_composite(0.0), "cp_lrp": cp_lrp_composite(0.0), "plain": Composite(())}
+    bases = {"attnlrp": attnlrp_composite(), "cp_lrp": cp_lrp_composite(), "plain": Composite(())}
     entries = [RuleSpec.model_validate(each).entry() for each in rules]
     return _relevance(model, inputs, target, bases[base].then(*entries), engine)
-
-
-@cache
-def attnlrp_composite(epsilon: float) -> Composite:
-    """The rules of AttnLRP."""
-    stabilized = {"epsilon": epsilon}
-    return Composite.of(
-        {
-            "linear": RuleRef("epsilon", stabilized),
-            "product": RuleRef("uniform", stabilized),
-            "softmax": RuleRef("taylor"),
-            "norm": RuleRef("norm_as_linear"),
-            "normalizer": RuleRef("stop"),
-            "activation": RuleRef("identity"),
-        }
-    ).then(*SELECTIVE_SCAN)
-
-
-@cache
-def cp_lrp_composite(epsilon: float) -> Composite:
-    """The rules of CP-LRP."""
-    constant = Composite.of({"product": RuleRef("signal_take_all"), "softmax": RuleRef("stop")})
-    return Composite((*attnlrp_composite(epsilon).entries, *constant.entries)).then(*SELECTIVE_SCAN)
-
-
-SELECTIVE_SCAN = (
-    Entry("gate", RuleRef("stop"), owning="A_log"),
-    Entry("product", RuleRef("scan_product"), owning="A_log"),
-)
-"""MambaLRP: in a selective scan its parameters are constants (axioms/propagate/selective_scan.py).
-
-A module is one if it has the logarithm of a state matrix, as in Mamba, Mamba-2, Falcon-Mamba and Jamba."""
 
 
 def _relevance(model: Model, inputs: Inputs, target: Target, composite: Composite, engine: Engine) -> Tensor:

@@ -34,7 +34,9 @@ def loo(model: Model, inputs: Inputs, target: Target, *, rows: int = 1024) -> Te
         example, unit = torch.arange(batch, device=units.device).repeat_interleave(length), number.repeat(batch)
     else:
         example, unit = (number <= units.amax(dim=1, keepdim=True)).nonzero().T
-    shares = left_out(model, inputs, target, units, example, unit, rows=rows)
+    with torch.no_grad():
+        output = target(model(inputs))
+    shares = left_out(model, inputs, target, output, units, example, unit, rows=rows)
     scores = shares.new_zeros(batch, length)
     scores[example, unit] = shares
     return scores.gather(1, units.clamp(min=0)).masked_fill(units < 0, 0)
@@ -50,15 +52,19 @@ def units_of(inputs: Inputs) -> Tensor:
 
 
 def left_out(
-    model: Model, inputs: Inputs, target: Target, units: Tensor, example: Tensor, unit: Tensor, *, rows: int
+    model: Model,
+    inputs: Inputs,
+    target: Target,
+    output: Tensor,
+    units: Tensor,
+    example: Tensor,
+    unit: Tensor,
+    *,
+    rows: int,
 ) -> Tensor:
-    """What leaving out unit `unit[k]` of example `example[k]` takes from the target, for each of its features."""
-    import torch
-
+    """What leaving out unit `unit[k]` of example `example[k]` takes from the target's `output`, per feature of it."""
     from axioms.subjects.probe import probe
 
     removed = units[example] == unit.unsqueeze(1)
     (cut,) = probe(model, inputs, [target], example, removed, rows=rows, progress=within_batch())
-    with torch.no_grad():
-        output = target(model(inputs))
     return (output[example] - cut) / removed.sum(dim=1)

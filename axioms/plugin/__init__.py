@@ -3,7 +3,7 @@
 from axioms.plugin.collect import pytest_collect_file, pytest_collection_modifyitems
 from axioms.plugin.items import axioms_runner, pytest_runtest_makereport
 from axioms.plugin.options import pytest_addoption
-from axioms.plugin.session import pytest_configure, pytest_report_header
+from axioms.plugin.session import pytest_configure, pytest_report_header, pytest_sessionfinish
 
 __all__ = [
     "axioms_runner",
@@ -13,4 +13,5 @@ __all__ = [
     "pytest_configure",
     "pytest_report_header",
     "pytest_runtest_makereport",
+    "pytest_sessionfinish",
 ]

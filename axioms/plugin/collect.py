@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -37,42 +38,53 @@ def _below(file_path: Path, parent: pytest.Collector) -> bool:
 
 
 class SpecFile(pytest.Module):
-    """A spec as a module of parametrized functions.
+    """A spec as a module of functions.
 
-    Real functions, because `--lf`, `-k`, ids, xdist and JUnit all rely on what pytest knows about functions.
+    Real functions, because `--lf`, `-k`, fixtures, xdist and JUnit all rely on what pytest knows about functions. They
+    are made here and not by `parametrize`, which takes several times as long for thousands of checks.
     """
 
     def _getobj(self) -> ModuleType:
+        return ModuleType(self.path.stem)
+
+    def collect(self) -> Iterator[CheckItem]:
+        """One item for each check; all call the same function and so need the same fixtures."""
         try:
             expanded = expand_file(self.path)
         except SpecError as error:
             raise self.CollectError(str(error)) from None
-        module = ModuleType(self.path.stem, expanded.spec.claim)
-        for name in dict.fromkeys(check.function for check in expanded.checks):
-            mine = [check for check in expanded.checks if check.function == name]
-            setattr(module, name, _function(name, mine, module.__name__))
-        return module
-
-    def funcnamefilter(self, name: str) -> bool:
-        """Axioms are not called test_*."""
-        return not name.startswith("__")
-
-    def classnamefilter(self, name: str) -> bool:
-        """There are no classes in a spec."""
-        return False
+        function = _function(expanded.spec.tier)
+        fixtures = None
+        for check in expanded.checks:
+            item: CheckItem = CheckItem.from_parent(self, name=item_name(check), callobj=function, fixtureinfo=fixtures)
+            item.check = check
+            fixtures = item._fixtureinfo
+            yield item
 
 
-def _function(name: str, checks: list[Check], module: str) -> Callable[..., Any]:
-    def function(check: Check, axioms_runner: Runner, request: pytest.FixtureRequest) -> None:
-        run_check(check, axioms_runner, request)
+class CheckItem(pytest.Function):
+    """One check."""
 
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = module
-    parameters = [
-        pytest.param(check, id=check.id, marks=[pytest.mark.axioms, getattr(pytest.mark, check.tier)])
-        for check in checks
-    ]
-    return pytest.mark.parametrize("check", parameters)(function)
+    check: Check
+
+    @cached_property
+    def id(self) -> Any:
+        """What tells items apart in pytest 9.2 and later: there the text in brackets is a part of its own."""
+        return type(super().id).parse(self.nodeid)
+
+
+def item_name(check: Check) -> str:
+    """`axiom[id]`, as pytest writes it: with escapes for what is not ASCII."""
+    return f"{check.function}[{check.id.encode('unicode_escape').decode('ascii')}]"
+
+
+def _function(tier: str) -> Callable[..., None]:
+    @pytest.mark.axioms
+    def function(axioms_runner: Runner, request: pytest.FixtureRequest) -> None:
+        run_check(request.node.check, axioms_runner, request)
+
+    marked: Callable[..., None] = getattr(pytest.mark, tier)(function)
+    return marked
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -98,8 +110,4 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def check_of(item: pytest.Item) -> Check | None:
     """The check behind an item; None for an ordinary test."""
-    if isinstance(item.parent, SpecFile) and isinstance(item, pytest.Function):
-        check = item.callspec.params["check"]
-        assert isinstance(check, Check)
-        return check
-    return None
+    return item.check if isinstance(item, CheckItem) else None

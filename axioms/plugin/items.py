@@ -12,6 +12,7 @@ from axioms.errors import AssetMissing, AxiomsError, MissingPackage, NotApplicab
 from axioms.plugin.options import assets_required, kept_measurements, overrides
 from axioms.plugin.progress import Progress
 from axioms.report.tables import effect
+from axioms.resume import Interrupted, methods_of, state_of
 
 if TYPE_CHECKING:
     from axioms.run import Result, Runner
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 RECORD = pytest.StashKey[dict[str, Any]]()
 REUSED = pytest.StashKey[tuple[int, int]]()
 """How many measurements came from an earlier run, and how many there were."""
+INTERRUPTED = pytest.StashKey[Interrupted]()
+"""The run that is resumed."""
+RESUMED = pytest.StashKey[bool]()
 
 
 class CheckFailed(Exception):
@@ -42,6 +46,13 @@ def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> N
     """Run the check, keep its record with the item, and fail if it does not pass."""
     from axioms.report.records import record
 
+    state = state_of(check, overrides(request.config))
+    if INTERRUPTED in request.config.stash:
+        finished = request.config.stash[INTERRUPTED].finished(request.node.nodeid, state, methods_of(check))
+        if finished is not None:
+            request.node.stash[RESUMED] = True
+            _keep(finished, request.node)
+            return
     try:
         result = runner.run(check)
     except MissingPackage as error:
@@ -54,12 +65,16 @@ def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> N
         if not check.optional:
             raise
         pytest.skip(f"{check.rewrite} does not apply: {error}")
-    recorded = record(result, request.node.nodeid)
-    request.node.stash[RECORD] = recorded
-    for name, quantity in recorded["metrics"].items():
-        request.node.user_properties.append((name, quantity["value"]))
+    _keep({**record(result, request.node.nodeid), **state}, request.node)
     if not result.judgement.passed:
         raise CheckFailed(failure_text(result, request.node.nodeid))
+
+
+def _keep(recorded: dict[str, Any], item: pytest.Item) -> None:
+    """The record with the item, and its metrics for JUnit."""
+    item.stash[RECORD] = recorded
+    for name, quantity in recorded["metrics"].items():
+        item.user_properties.append((name, quantity["value"]))
 
 
 def failure_text(result: Result, nodeid: str) -> str:
@@ -98,6 +113,7 @@ def pytest_runtest_makereport(
     report = yield
     if report.when == "call" and RECORD in item.stash:
         report.axioms_record = item.stash[RECORD]  # type: ignore[attr-defined]
+        report.axioms_resumed = RESUMED in item.stash  # type: ignore[attr-defined]
     if call.excinfo is not None and item.get_closest_marker("axioms") is not None:
         error = call.excinfo.value
         if isinstance(error, CheckFailed | AxiomsError):

@@ -58,6 +58,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="measure everything anew, also what an earlier run has measured with the same code (AXIOMS_FRESH=1)",
     )
+    group.addoption(
+        "--axioms-resume",
+        action="store_true",
+        help="continue the run whose results are in the report folder: checks that passed there, with the same code, "
+        "versions and spec, are taken over and not computed again",
+    )
+    group.addoption(
+        "--axioms-baseline",
+        metavar="FILE",
+        help="compare every metric with this baseline.json, under the tolerances of the specs, and fail on drift",
+    )
+    group.addoption(
+        "--axioms-update-baseline",
+        choices=("new", "all"),
+        help="write the baseline (reports/baseline.json unless named): `new` adds what it lacks, `all` also replaces "
+        "what was run; failed checks are left as they were",
+    )
     parser.addini("axioms_specs", "names of the folders whose YAML files are specs", type="args", default=["specs"])
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from axioms.bar import bar
+from axioms.bar import FETCHING, bar
 from axioms.plugin.options import is_worker
 
 QUIET_SECONDS = 2.0
+LIVE_SECONDS = 0.2
 LOG_SECONDS = 30.0
 SAVE, RESTORE, CLEAR = "\x1b7", "\x1b8", "\x1b[K"
 
@@ -27,16 +28,19 @@ class Progress:
         self._what = ""
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """Show it, unless it has only just begun or was shown a moment ago."""
+        """Show it, unless it has only just begun or was shown a moment ago. A fetch is always told of."""
         if self._silent:
             return
         now = time.monotonic()
-        if what != self._what or done <= 1:
+        begins, finished = what != self._what, done >= total
+        if begins or done <= 1:
             self._what, self._started = what, now
         live = self._terminal.isatty
-        finished = done >= total
-        pause = 0.2 if live else LOG_SECONDS
-        if now - self._started < QUIET_SECONDS or (now - self._shown < pause and not (finished and live)):
+        fetched = what.startswith(FETCHING)
+        if not fetched and now - self._started < QUIET_SECONDS:
+            return
+        at_once = begins or finished if fetched else finished and live
+        if not at_once and now - self._shown < (LIVE_SECONDS if live else LOG_SECONDS):
             return
         self._shown = now
         with self._uncaptured():

@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from axioms.errors import display_path
-from axioms.plugin.items import REUSED
-from axioms.report.agreement import write_agreement
-from axioms.report.figures_matrix import save_matrix
-from axioms.report.files import write_paper
-from axioms.report.pareto import save_pareto
+from axioms.plugin.gate import gate_of, not_run
+from axioms.plugin.items import INTERRUPTED, REUSED
+from axioms.report.baseline import saved_of
 from axioms.report.results import Results
-from axioms.report.rewrites import cells_of, in_one_line
-from axioms.report.tables import CLAIMED, FAILED, aligned, beside_paper, comparisons, matrix, within
 
-SAVE_EVERY = 5.0
+if TYPE_CHECKING:
+    from axioms.report.write import Written
+
 SAVE_SHARE = 0.05
 """At most this share of a run goes into saving what is there so far: a long document takes long to write."""
 STATUS = {0: "passed", 1: "failed", 2: "interrupted"}
+
+
+class NowAndThen:
+    """Does something as often as it can in a given share of the time."""
+
+    def __init__(self, do: Callable[[], None]) -> None:
+        self._do = do
+        self._next = 0.0
+
+    def __call__(self) -> None:
+        """Do it, if enough time has passed."""
+        started = time.monotonic()
+        if started >= self._next:
+            self._do()
+            done = time.monotonic()
+            self._next = done + (done - started) / SAVE_SHARE
 
 
 class Reporter:
@@ -29,41 +43,58 @@ class Reporter:
 
     def __init__(self, config: pytest.Config) -> None:
         self.results = Results(config.rootpath / config.getoption("--axioms-report"), config.rootpath)
-        self._next_save = time.monotonic() + SAVE_EVERY
-        self._agreement: list[Path] = []
-        self._paper: list[Path] = []
+        self._root = config.rootpath
+        self._gate = gate_of(config)
+        self._interrupted = config.stash.get(INTERRUPTED, None)
+        self._resumed = 0
+        self._save = NowAndThen(lambda: self.results.save("running"))
+        self._save_summary = NowAndThen(lambda: self.results.save_summary("running"))
+        self._written: Written | None = None
 
     @property
     def _anything(self) -> bool:
         return bool(self.results.records)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep what an item measured. Saved every few seconds, so that a run that is killed loses little."""
+        """Keep what an item measured, and save it soon, so that a run that is killed loses little."""
         record: dict[str, Any] | None = getattr(report, "axioms_record", None)
         if record is not None:
+            if self._interrupted is not None and not self._anything:
+                # Only now is it known which code this is: the workers have its digest, and that takes torch.
+                self.results.carry(each for each in self._interrupted.records if each.get("code") == record["code"])
+            self._resumed += getattr(report, "axioms_resumed", False)
             self.results.add(record)
-            started = time.monotonic()
-            if started > self._next_save:
-                self.results.save("running")
-                done = time.monotonic()
-                self._next_save = done + max(SAVE_EVERY, (done - started) / SAVE_SHARE)
+            self._save()
+            self._save_summary()
         elif report.skipped and "axioms" in report.keywords and isinstance(report.longrepr, tuple):
             self.results.skip(report.nodeid, report.longrepr[2].removeprefix("Skipped: "))
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Write the results, also after failures and interruptions."""
-        if self._anything:
-            self.results.save(STATUS.get(int(exitstatus), "failed"))
-            self._agreement = write_agreement(self.results.records, self.results.folder)
-            self._paper = write_paper(self.results.records, self.results.folder)
-            save_matrix(cells_of(self.results.records), self.results.folder / "figures")
-            save_pareto(self.results.records, self.results.folder / "figures")
+        """Write the results, also after failures and interruptions; and fail the session if the baseline says so."""
+        if not self._anything:
+            return
+        from axioms.report.write import write_report  # here, because collecting needs none of it
+
+        status = STATUS.get(int(exitstatus), "failed")
+        self.results.not_run = not_run(self._root, self.results.met)
+        if self._gate is not None:
+            self._gate.close(saved_of(self.results.document(status)), finished=status != "interrupted")
+            if self._gate.difference is not None:
+                self.results.baseline = self._gate.difference.as_json()
+            if self._gate.failed and status == "passed":
+                session.exitstatus, status = pytest.ExitCode.TESTS_FAILED, "failed"
+        self.results.save(status)  # first of all: nothing that goes wrong with a figure may cost the numbers
+        self.results.save_summary(status)
+        self._written = write_report(self.results.document(status), self.results.folder, self._root)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The matrix, the numbers beside the paper's, and where the report is."""
         records = self.results.records
         if not records:
             return
+        from axioms.report.rewrites import cells_of, in_one_line
+        from axioms.report.tables import CLAIMED, FAILED, aligned, beside_paper, comparisons, matrix, within
+
         terminalreporter.section("axioms")
         header, rows = matrix(records)
         lines = within(max(terminalreporter._tw.fullwidth, 60), header, rows)
@@ -76,15 +107,38 @@ class Reporter:
                     lines += ["", spec, *(f"  {line}" for line in aligned(header, rows))]
         for spec in dict.fromkeys(cell.model for cell in cells_of(records)):
             lines += ["", f"{spec}: {in_one_line([each for each in cells_of(records) if each.model == spec])}"]
-        lines += ["", f"report: {display_path(self.results.folder / 'summary.md')}"]
-        if self._paper:
-            names = ", ".join(dict.fromkeys(file.stem for file in self._paper))
-            lines.append(f"the paper's: {names} in {display_path(self.results.folder)}")
-        lines += [f"agreement: {display_path(file)}" for file in self._agreement]
+        lines += ["", *self._files()]
         if REUSED in terminalreporter.config.stash:
             reused, of = terminalreporter.config.stash[REUSED]
             lines.append(
                 f"{reused} of {of} measurements are an earlier run's, of the same code; --axioms-fresh for none"
             )
+        lines += self._resumption()
         for line in lines:
             terminalreporter.write_line(line, red=FAILED in line)
+        if self._gate is not None:
+            terminalreporter.section("axioms baseline", red=self._gate.failed, green=not self._gate.failed)
+            for line in self._gate.lines():
+                terminalreporter.write_line(line, red=self._gate.failed)
+
+    def _resumption(self) -> list[str]:
+        """What came of `--axioms-resume`."""
+        if self._interrupted is None:
+            return []
+        if not self._interrupted.records:
+            return ["nothing to resume: there was no results.json of an earlier run"]
+        finished = sum(record["passed"] for record in self._interrupted.records)
+        said = f"resumed: {self._resumed} of the {finished} checks that had passed were taken over"
+        return [said + ("; the code, versions or specs have changed since" if self._resumed < finished else "")]
+
+    def _files(self) -> list[str]:
+        """Where everything is, the page last: it is what one wants to open."""
+        if self._written is None:
+            return []
+        folder, written = display_path(self.results.folder), self._written
+        lines = []
+        if written.tables:
+            names = dict.fromkeys(file.stem for file in written.tables)
+            lines.append(f"tables: {', '.join(names)} in {folder}/tables; {len(written.figures)} figures beside them")
+        lines += [f"agreement: {display_path(file)}" for file in written.agreement]
+        return [*lines, f"report: {display_path(written.page)} (summary.md and results.json beside it)"]

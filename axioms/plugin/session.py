@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 from pathlib import Path
 
 import pytest
 
+from axioms.plugin.items import INTERRUPTED
 from axioms.plugin.options import apply_offline, is_worker, overrides
 from axioms.plugin.reporter import Reporter
+from axioms.resume import Interrupted
 from axioms.spec import TIERS
 
 MARKERS: dict[str, str] = {
@@ -25,6 +28,8 @@ def pytest_configure(config: pytest.Config) -> None:
     apply_offline(config)
     for module in config.getoption("--axioms-import"):
         _import(module, config.invocation_params.dir)
+    if config.getoption("--axioms-resume"):
+        config.stash[INTERRUPTED] = Interrupted(config.rootpath / config.getoption("--axioms-report"))
     if not is_worker(config):
         config.pluginmanager.register(Reporter(config), "axioms-reporter")
 
@@ -33,6 +38,19 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     """What the command line changed, if anything."""
     changed = ", ".join(f"{name} {value}" for name, value in overrides(config).items())
     return f"axioms: {changed}" if changed else None
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Where only collecting was asked for, end without detours.
+
+    Hypothesis's plugin would import all of hypothesis to find that it has nothing to say, and pytest looks twice for
+    garbage among all items, which live until the process ends.
+    """
+    if not session.config.option.collectonly:
+        return
+    if "hypothesis" not in sys.modules:
+        session.config.pluginmanager.unregister(name="hypothesispytest")
+    gc.freeze()
 
 
 def _import(module: str, folder: Path) -> None:

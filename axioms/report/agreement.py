@@ -1,4 +1,4 @@
-"""The agreement benchmark's report: Table 2 of Arras et al. (2025) in its own layout, Table 3, and the heatmaps."""
+"""The agreement benchmark's report: the tables of Arras et al. (2025) on one page, and the heatmaps."""
 
 from __future__ import annotations
 
@@ -7,25 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from axioms.report.agreement_tables import agreement_tables, by_spec
 from axioms.report.heatmaps import page
-from axioms.report.tables import Record, Row, markdown
-
-TITLES = {"pg": "PG2", "mrr": "MRR", "rma": "RMA", "pta": "PTA"}
-PAPER_ROWS = {
-    "alti_logit": "ALTI-Logit",
-    "cp_lrp": "LRP",
-    "attnlrp": "AttnLRP",
-    "gradient": "Gradient",
-    "gradient_x_input": "Gradient×Input",
-}
-"""The paper's rows, by our labels; methods that it does not have keep their label and come after."""
-GRADIENTS = ("gradient_l1", "gradient_l2")
-"""The paper shows the better of the two norms, as Gradient; here that is the one with the higher MRR."""
-ACROSS = 3
-"""Models side by side, as in the paper."""
-
-Cells = dict[str, tuple[float, float | None]]
-"""By metric: our number and the paper's."""
+from axioms.report.render import markdown_table
+from axioms.report.tables import Record
 
 
 def write_agreement(records: Sequence[Record], folder: Path) -> list[Path]:
@@ -38,7 +23,11 @@ def write_agreement(records: Sequence[Record], folder: Path) -> list[Path]:
     table.write_text("\n".join(agreement_markdown(records)) + "\n", encoding="utf-8")
     written = [table]
     for spec, mine in specs.items():
-        shown = {record["method"]: record["examples"] for record in mine if record.get("examples")}
+        shown = {
+            record["method"]: record["examples"]
+            for record in mine
+            if record["axiom"] == "ground_truth" and record["examples"]
+        }
         if shown:
             name = re.sub(r"[^\w.-]+", "-", Path(spec).with_suffix("").as_posix()).removeprefix("specs-")
             file = folder / f"heatmaps-{name}.html"
@@ -48,102 +37,12 @@ def write_agreement(records: Sequence[Record], folder: Path) -> list[Path]:
     return written
 
 
-def by_spec(records: Sequence[Record]) -> dict[str, list[Record]]:
-    """The records of each spec that measures the ground truth of some method."""
-    names = [each["spec"] for each in records if each["axiom"] == "ground_truth" and each["than"] is None]
-    return {name: [each for each in records if each["spec"] == name] for name in dict.fromkeys(names)}
-
-
 def agreement_markdown(records: Sequence[Record]) -> list[str]:
-    """Table 2, models side by side, and what the models get right."""
-    specs = list(by_spec(records).values())
-    lines = [
-        "# Subject-verb agreement",
-        "",
-        "Token-level accuracy with respect to the subject (Arras et al. 2025, Table 2), on the sentences that the "
-        "model gets right. **Best**, <u>second</u>; the paper's number, where there is one, in parentheses.",
-        "",
-    ]
-    for start in range(0, len(specs), ACROSS):
-        lines += [*markdown(*_table(specs[start : start + ACROSS])), ""]
-    lines += ["## Models", "", *markdown(*_models(specs)), ""]
-    lines += [f"{mine[0]['subject']}: {_not_above(mine)}" for mine in specs]
-    return lines
-
-
-def _table(specs: Sequence[list[Record]]) -> tuple[Row, list[Row]]:
-    columns = [_methods(mine) for mine in specs]
-    extra = [name for column in columns for name in column if name not in PAPER_ROWS]
-    names = [name for name in dict.fromkeys([*PAPER_ROWS, *extra]) if any(name in column for column in columns)]
-    header = ["XAI-Method"]
-    rows = [[PAPER_ROWS.get(name, name)] for name in names]
-    random: list[Row] = [["Random mean"], ["±std"]]
-    for mine, column in zip(specs, columns, strict=True):
-        chance = next((each for each in mine if each["axiom"] == "chance"), None)
-        for metric, title in TITLES.items():
-            header.append(f"{mine[0]['subject']} {title}" if metric == "pg" else title)
-            ranked = sorted({round(cells[metric][0], 3) for cells in column.values()}, reverse=True)
-            for row, name in zip(rows, names, strict=True):
-                row.append(_cell(column[name][metric], ranked) if name in column else "-")
-            for row, suffix in zip(random, ("", "_sd"), strict=True):
-                row.append("-" if chance is None else _plain(_number(chance, metric + suffix)))
-    return header, [*rows, *random]
-
-
-def _methods(mine: list[Record]) -> dict[str, Cells]:
-    """Our numbers by method, the better of the gradient's norms as `gradient`."""
-    found: dict[str, Cells] = {}
-    for record in mine:
-        names = {metric: f"{metric}.mean" for metric in TITLES}
-        if record["axiom"] != "ground_truth" or record["than"] is not None or record["method"] in found:
-            continue
-        if all(name in record["metrics"] for name in names.values()):
-            found[record["method"]] = {metric: _number(record, name) for metric, name in names.items()}
-    norms = {name: found.pop(name) for name in GRADIENTS if name in found}
-    if norms:
-        found["gradient"] = max(norms.values(), key=lambda cells: cells["mrr"][0])
-    return found
-
-
-def _number(record: Record, name: str) -> tuple[float, float | None]:
-    return record["metrics"][name]["value"], record["reported"].get(name)
-
-
-def _plain(number: tuple[float, float | None]) -> str:
-    ours, paper = number
-    return f"{ours:.3f}" if paper is None else f"{ours:.3f} ({paper:.3f})"
-
-
-def _cell(number: tuple[float, float | None], ranked: list[float]) -> str:
-    place = ranked.index(round(number[0], 3))
-    ours = f"{number[0]:.3f}"
-    marked = f"**{ours}**" if place == 0 else f"<u>{ours}</u>" if place == 1 else ours
-    return marked if number[1] is None else f"{marked} ({number[1]:.3f})"
-
-
-def _models(specs: Sequence[list[Record]]) -> tuple[Row, list[Row]]:
-    """Table 3's accuracy, and how many sentences fell to each filter, beside the paper's counts."""
-    tasks = [next((each for each in mine if each["axiom"] == "task"), None) for mine in specs]
-    names = list(dict.fromkeys(name for record in tasks if record is not None for name in record["metrics"]))
-    rows = []
-    for name in names:
-        cells = [None if record is None else record["metrics"].get(name) for record in tasks]
-        if name == "accuracy" or any(cell and cell["value"] for cell in cells) or _printed(tasks, name):
-            rows.append([name, *(_count(record, name) for record in tasks)])
-    return ["", *(mine[0]["subject"] for mine in specs)], rows
-
-
-def _printed(tasks: Sequence[Record | None], name: str) -> bool:
-    return any(record is not None and name in record["reported"] for record in tasks)
-
-
-def _count(record: Record | None, name: str) -> str:
-    if record is None or name not in record["metrics"]:
-        return "-"
-    value, paper = _number(record, name)
-    if name == "accuracy":
-        return _plain((value, paper))
-    return f"{value:.0f}" if paper is None else f"{value:.0f} ({paper:.0f})"
+    """The paper's tables, and which methods are no better than chance."""
+    lines = ["# Subject-verb agreement", ""]
+    for grid in agreement_tables(records):
+        lines += [*markdown_table(grid).splitlines(), ""]
+    return [*lines, *(f"{mine[0]['subject']}: {_not_above(mine)}" for mine in by_spec(records).values())]
 
 
 def _not_above(mine: list[Record]) -> str:

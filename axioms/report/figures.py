@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from axioms.report.drawing import SETTINGS, save
 from axioms.report.layouts import LAYOUTS, LayerLayout
 from axioms.report.paper import feeding
 from axioms.report.series import LayerBlock, layer_blocks
@@ -24,16 +25,6 @@ STYLES = {
 """Colour (Okabe and Ito's, told apart by colour-blind readers) and marker of each mode."""
 LABELS = {"LOO r": "Pearson r with LOO", "Δ": "Δ = LeRF − MoRF"}
 """The figure's name of a column."""
-SETTINGS: Any = {
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#E6E6E6",
-    "axes.axisbelow": True,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "axioms",
-}
 
 
 def save_figures(records: Sequence[Record], folder: Path) -> list[Path]:
@@ -51,14 +42,8 @@ def save_figures(records: Sequence[Record], folder: Path) -> list[Path]:
 def _save(layout: LayerLayout, blocks: Sequence[LayerBlock], folder: Path) -> list[Path]:
     import matplotlib
 
-    folder.mkdir(parents=True, exist_ok=True)
-    files = [folder / f"{layout.figure}.png", folder / f"{layout.figure}.svg"]
     with matplotlib.rc_context(SETTINGS):
-        figure = layer_figure(layout, blocks)
-        for file in files:
-            # No date in the file: the same numbers give the same bytes.
-            figure.savefig(file, dpi=200, metadata={"Date": None} if file.suffix == ".svg" else None)
-    return files
+        return save(layer_figure(layout, blocks), folder, layout.figure)
 
 
 def layer_figure(layout: LayerLayout, blocks: Sequence[LayerBlock]) -> Figure:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from axioms.report.drawing import save
 from axioms.report.rewrites import Cell
 
 SMALLEST, LARGEST = 1e-9, 1.0
@@ -14,19 +15,16 @@ SMALLEST, LARGEST = 1e-9, 1.0
 
 
 def save_matrix(cells: Sequence[Cell], folder: Path) -> list[Path]:
-    """One SVG for each model, in `folder`; nothing where matplotlib is not installed."""
-    try:
-        import matplotlib
-    except ModuleNotFoundError:
+    """One SVG for each model, in `folder`."""
+    if not cells:
         return []
-    matplotlib.use("agg", force=False)
+    import matplotlib
+
     saved = []
-    for model in dict.fromkeys(cell.model for cell in cells):
-        folder.mkdir(parents=True, exist_ok=True)
-        file = folder / f"rewrites_{Path(model).stem}.svg"
-        figure = draw([cell for cell in cells if cell.model == model])
-        figure.savefig(file, metadata={"Date": None})
-        saved.append(file)
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "axioms"}):
+        for model in dict.fromkeys(cell.model for cell in cells):
+            mine = [cell for cell in cells if cell.model == model]
+            saved += save(draw(mine), folder, f"rewrites_{Path(model).stem}", ("svg",))
     return saved
 
 
@@ -46,6 +44,8 @@ def draw(cells: Sequence[Cell]) -> Any:
             sizes[row, column] = math.log10(min(max(cell.gap, SMALLEST), LARGEST))
         bright = cell.gap is not None and cell.gap > 1e-3
         text = {"violated": f"{cell.gap or math.nan:.0e}", "refused": "no rule", "holds": ""}.get(cell.verdict, "?")
+        if not text:
+            continue
         axes.text(
             column,
             row,

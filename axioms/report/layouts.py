@@ -38,6 +38,8 @@ class MethodLayout:
     """What stands above the names of the methods."""
     variants: str | None = None
     """The heading above the LRP variants, where the paper has one."""
+    note: str = ""
+    """What a reader must know of its cells."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,7 @@ LAYOUTS: dict[str, MethodLayout | LayerLayout] = {
             Column("Δ", "perturbation.delta.mean", 2, "higher", interval=True),
         ),
         variants="LRP VARIANTS",
+        note="LOO's correlation with itself takes no place.",
     ),
     "table-a3": LayerLayout(
         title="Table A3",

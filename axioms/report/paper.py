@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from axioms.report.grid import Block, Cell, Grid, Number
-from axioms.report.layouts import LAYOUTS, METHOD_NAMES, Column, LayerLayout, MethodLayout
+from axioms.report.layouts import LAYOUTS, METHOD_NAMES, PAPER, Column, LayerLayout, MethodLayout
 from axioms.report.series import LayerBlock, layer_blocks, position
 
 Record = dict[str, Any]
@@ -48,7 +48,8 @@ def _methods(name: str, layout: MethodLayout, specs: dict[str, list[Record]]) ->
     }
     blocks = [_method_block(heading, layout, rows) for heading, rows in numbers.items()]
     header = [layout.corner, *(f"{column.title}{ARROWS[column.better]}" for column in layout.columns)]
-    return Grid(name, layout.title, layout.caption, [], header, [block for block in blocks if block.rows])
+    blocks = [block for block in blocks if block.rows]
+    return Grid(name, layout.title, layout.caption, [], header, blocks, note=layout.note, paper=PAPER)
 
 
 def _method_block(heading: str, layout: MethodLayout, rows: dict[str, list[Number]]) -> Block:
@@ -120,7 +121,7 @@ def _layers(name: str, layout: LayerLayout, specs: dict[str, list[Record]]) -> G
     ]
     groups = [(mode.title, 1 + len(columns)) for mode in layout.modes]
     blocks = [_layer_block(layout, columns, block) for block in made]
-    return Grid(name, layout.title, layout.caption, groups, header, blocks)
+    return Grid(name, layout.title, layout.caption, groups, header, blocks, paper=PAPER)
 
 
 def _layer_block(layout: LayerLayout, columns: Sequence[Column], block: LayerBlock) -> Block:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from axioms.judge import Finding
+from axioms.lazy import np
 from axioms.measure import Quantity
+from axioms.registry import AXIOMS
+from axioms.spec.tolerance import tolerance_of
 
 if TYPE_CHECKING:
     from axioms.run import Result
@@ -28,6 +29,7 @@ def record(result: Result, nodeid: str) -> dict[str, Any]:
         "spec": nodeid.partition("::")[0],
         "order": check.order,
         "line": check.place.line,
+        "place": str(check.place),
         "claim": check.claim,
         "source": check.source,
         "note": check.note,
@@ -45,7 +47,7 @@ def record(result: Result, nodeid: str) -> dict[str, Any]:
         "passed": judgement.passed,
         "reason": judgement.reason,
         "bounds": [_bound(finding) for finding in judgement.findings],
-        "metrics": {name: _quantity(measurement.quantity(name)) for name in names},
+        "metrics": {name: {**_quantity(measurement.quantity(name)), **_tolerance(result, name)} for name in names},
         "values": {
             name: plain(values)
             for name, values in measurement.values.items()
@@ -79,6 +81,14 @@ def _bound(finding: Finding) -> dict[str, Any]:
         "verdict": str(finding.verdict),
         **_quantity(finding.quantity),
     }
+
+
+def _tolerance(result: Result, name: str) -> dict[str, Any]:
+    """How far it may move from a baseline; null where it may be anything."""
+    check = result.check
+    named = check.comparison.axiom if check.comparison is not None else check.function
+    found = tolerance_of(check.tolerance, AXIOMS.get(named), check.id, name, result.run.dtype)
+    return {"tolerance": None if found is None else found.model_dump()}
 
 
 def _paired(result: Result, name: str) -> dict[str, Any]:

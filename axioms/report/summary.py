@@ -20,6 +20,7 @@ def summary_markdown(document: dict[str, Any]) -> str:
         f"{name} {version}" for name, version in document["environment"]["packages"].items() if version
     )
     lines = ["# Axioms", "", f"**{count}.** Run {document['run']['status']}.", ""]
+    lines += _baseline(document.get("baseline"))
     if records:
         lines += [*markdown(*matrix(records)), "", "`VIOLATED*`: violated, as the spec claims.", ""]
     for spec, group in groupby(records, key=lambda record: record["spec"]):
@@ -32,6 +33,14 @@ def summary_markdown(document: dict[str, Any]) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _baseline(compared: dict[str, Any] | None) -> list[str]:
+    """What changed from the last accepted run, where the run was compared with one."""
+    if compared is None:
+        return []
+    lines = ["## Baseline", "", " ".join(compared["said"]), ""]
+    return [*lines, *markdown(compared["header"], compared["rows"]), ""] if compared["rows"] else lines
 
 
 def _section(spec: str, records: list[dict[str, Any]]) -> list[str]:

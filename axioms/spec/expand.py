@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from axioms.spec.metrics import SIDES, Reported, split_metric
 from axioms.spec.references import AxiomRef, MethodRef, RewriteRef
 from axioms.spec.schema import Claims, Run, Spec, TableRef, Tier, options_in_checks
 from axioms.spec.subject import Subject
+from axioms.spec.tolerance import Tolerance
 from axioms.spec.validate import load_spec
 from axioms.subjects.removals import Removal
 
@@ -75,6 +76,8 @@ class Check:
     reported: Mapping[str, Reported] = field(default_factory=dict)
     table: TableRef | None = None
     """Which table of the paper it feeds."""
+    tolerance: Mapping[str, Tolerance] = field(default_factory=dict)
+    """How far its metrics may move from a baseline, by pattern."""
     comparison: Comparison | None = None
     family: tuple[Check, ...] = ()
     """Every comparison of the spec, this one too: Holm's correction is over all of them, whichever are run."""
@@ -86,6 +89,12 @@ class Check:
     """Why a claim of violation or refusal is made."""
     equivalence: tuple[PlacedBound, ...] = ()
     """How far apart the outputs of a pair may be; beyond that no other check of it means anything."""
+
+    def but(self, **changes: Any) -> Check:
+        """The same check with other values in some fields; `dataclasses.replace` is slow where there are thousands."""
+        other = object.__new__(Check)
+        other.__dict__.update(self.__dict__, **changes)
+        return other
 
     @property
     def optional(self) -> bool:
@@ -118,11 +127,11 @@ def expand_file(file: Path) -> Expanded:
         # Every pair implies that its two models compute the same function.
         stated = [check for check in checks if check.function == FORWARD]
         forward = stated or [_implied_forward(spec, document)]
-        checks = [replace(check, equivalence=forward[0].expect) for check in checks]
+        checks = [check.but(equivalence=forward[0].expect) for check in checks]
         checks = checks if stated else [*forward, *checks]
     numbered = _numbered(checks)
     family = tuple(check for check in numbered if check.comparison is not None)
-    return Expanded(file, spec, [replace(each, family=family) if each.comparison else each for each in numbered])
+    return Expanded(file, spec, [each.but(family=family) if each.comparison else each for each in numbered])
 
 
 def _base(spec: Spec, document: Document, path: Path_, name: str) -> Check:
@@ -138,6 +147,7 @@ def _base(spec: Spec, document: Document, path: Path_, name: str) -> Check:
         subject=spec.subject,
         run=spec.run,
         table=spec.table,
+        tolerance=spec.tolerance,
     )
 
 
@@ -147,11 +157,11 @@ def _rewrites_first(spec: Spec, document: Document) -> Iterator[Check]:
     implied = _implied_forward(spec, document)
     for subject in rewritten_subjects(spec.subject):
         name = rewrite_of(subject)
-        yield replace(implied, id=name, subject=subject, rewrite=name, equivalence=implied.expect)
+        yield implied.but(id=name, subject=subject, rewrite=name, equivalence=implied.expect)
     for index, name in enumerate(spec.subject.pair.not_applicable):
         place = document.place(("subject", "pair", "not_applicable", index))
         subject = _with_rewrite(spec.subject, RewriteRef.model_validate(name))
-        yield replace(implied, place=place, id=name, subject=subject, rewrite=name, refusal=True)
+        yield implied.but(place=place, id=name, subject=subject, rewrite=name, refusal=True)
 
 
 def rewritten_subjects(subject: Subject) -> list[Subject]:
@@ -176,11 +186,13 @@ def _implied_forward(spec: Spec, document: Document) -> Check:
     path = ("subject", "pair")
     bounds = AXIOMS.get(FORWARD).expect.items()
     placed = tuple(PlacedBound(name, Bound.model_validate(bound), document.place(path)) for name, bound in bounds)
-    return replace(_base(spec, document, path, "pair"), axiom=AxiomRef.model_validate(FORWARD), expect=placed)
+    return _base(spec, document, path, "pair").but(axiom=AxiomRef.model_validate(FORWARD), expect=placed)
 
 
 def _checks(spec: Spec, document: Document) -> Iterator[Check]:
     sides = SIDES if spec.subject.pair is not None else ()
+    subjects = rewritten_subjects(spec.subject)
+    kept = _implied_forward(spec, document).expect
     for index, check in enumerate(spec.checks):
         path: Path_ = ("checks", index)
         axiom = AXIOMS.get(check.axiom.name)
@@ -199,35 +211,34 @@ def _checks(spec: Spec, document: Document) -> Iterator[Check]:
         expect = placed(check.expect or defaults, (*path, "expect")) if judged else ()
         record = tuple(full for metric in check.record for full in on_sides(axiom, metric, sides))
         reference = _swept(spec, check.axiom)
-        base = replace(_base(spec, document, path, "pair"), axiom=reference, expect=expect, record=record)
+        base = _base(spec, document, path, "pair").but(axiom=reference, expect=expect, record=record)
         if axiom.methodless:
             whole = base.id if sides else MODEL
-            yield replace(base, id=whole, reported=_reported(spec, MODEL, axiom, sides))
+            yield base.but(id=whole, reported=_reported(spec, MODEL, axiom, sides))
             continue
         methods = [each for each in spec.methods if check.methods is None or each.label in check.methods]
-        for subject, method in product(rewritten_subjects(spec.subject), methods):
+        for subject, method in product(subjects, methods):
             made_by = subject.pair is not None and bool(subject.pair.rewritten)
             rewrite = rewrite_of(subject) if made_by else None
             if check.rewrites is not None and rewrite not in check.rewrites:
                 continue
             reported = _reported(spec, method.label, axiom, sides)
-            one = replace(base, id=method.label, method=method, reported=reported, subject=subject)
+            one = base.but(id=method.label, method=method, reported=reported, subject=subject)
             if rewrite is not None:
-                kept = _implied_forward(spec, document).expect
-                one = replace(one, id=f"{method.label}-{rewrite}", rewrite=rewrite, equivalence=kept)
+                one = one.but(id=f"{method.label}-{rewrite}", rewrite=rewrite, equivalence=kept)
             own: Path_ = (*path, "on", rewrite) if rewrite is not None else path
             for claims, stated in ((check, path), (check.on.get(rewrite or "", Claims()), own)):
                 if method.label in claims.violated_by:
                     at = (*stated, "violated_by", method.label)
                     bounds = placed(claims.violated_by[method.label], at)
-                    one = replace(one, place=document.place(at), violation=bounds, because=claims.because)
+                    one = one.but(place=document.place(at), violation=bounds, because=claims.because)
                 if method.label in claims.refused_by:
                     at = (*stated, "refused_by", claims.refused_by.index(method.label))
-                    one = replace(one, place=document.place(at), refusal=True, because=claims.because)
+                    one = one.but(place=document.place(at), refusal=True, because=claims.because)
             for number, absent in enumerate(spec.not_defined):
                 if absent.matches(reference, method.label):
                     place = document.place(("not_defined", number))
-                    one = replace(one, place=place, refusal=True, violation=None, because=absent.because)
+                    one = one.but(place=place, refusal=True, violation=None, because=absent.because)
             yield from _removals(one, check.remove)
 
 
@@ -237,7 +248,7 @@ def _removals(check: Check, removals: list[Removal] | None) -> Iterator[Check]:
         yield check
     for removal in removals or ():
         subject = check.subject.model_copy(update={"remove": removal})
-        yield replace(check, id=f"{check.id}-{removal.kind}", subject=subject)
+        yield check.but(id=f"{check.id}-{removal.kind}", subject=subject)
 
 
 def _swept(spec: Spec, reference: AxiomRef) -> AxiomRef:
@@ -260,7 +271,7 @@ def _compares(spec: Spec, document: Document) -> Iterator[Check]:
         comparison = Comparison(axiom_name, options, better, than, compare.confidence, compare.record)
         base = _base(spec, document, path, f"{compare.better}-over-{compare.than}")
         bounds = tuple(PlacedBound(f"{name.removesuffix('.mean')}.mean", compare.by, place) for name in names)
-        one = replace(base, method=comparison.better, comparison=comparison, expect=bounds)
+        one = base.but(method=comparison.better, comparison=comparison, expect=bounds)
         yield from _removals(one, compare.remove)
 
 
@@ -295,5 +306,5 @@ def _numbered(checks: list[Check]) -> list[Check]:
         key = (check.function, check.id)
         seen[key] += 1
         number = check.id if seen[key] == 1 else f"{check.id}-{seen[key]}"
-        numbered.append(replace(check, id=number, order=order))
+        numbered.append(check.but(id=number, order=order))
     return numbered

@@ -18,9 +18,9 @@ def load(file: Path) -> Document:
 
 def _load(file: Path, seen: tuple[Path, ...]) -> Document:
     document = read(file)
-    base_name = document.value.pop("extends", None)
-    if base_name is None:
+    if "extends" not in document.value:
         return document
+    base_name = document.value["extends"]
     at = document.place(("extends",)).line
     if not isinstance(base_name, str):
         raise SpecError([Problem(file, at, "extends", f"must be a file name, not {base_name!r}.")])
@@ -38,6 +38,8 @@ def merge(base: Document, child: Document) -> Document:
     """The child on top of its base: sections replace, `run` and `subject` merge key by key."""
     merged = Document(child.file, dict(base.value), dict(base.places))
     for key, value in child.value.items():
+        if key == "extends":
+            continue
         if key in MERGED and isinstance(value, dict) and isinstance(base.value.get(key), dict):
             merged.value[key] = {**base.value[key], **value}
             replaced: list[Path_] = [(key, inner) for inner in value]

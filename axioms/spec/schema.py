@@ -22,6 +22,7 @@ from axioms.spec.metrics import (
 )
 from axioms.spec.references import AxiomRef, MethodRef, Strict, check_options, fail, named_schema
 from axioms.spec.subject import Subject, removal_schema
+from axioms.spec.tolerance import Tolerance, pattern_problem
 from axioms.subjects.removals import Removal
 
 Tier = Literal["smoke", "full", "paper"]
@@ -181,6 +182,20 @@ class Spec(Strict):
         {}, description="What the paper printed, by method and metric; shown beside ours, never judged."
     )
     table: TableRef | None = Field(None, description="The table of the paper that the numbers go into.")
+    tolerance: dict[str, Tolerance] = Field(
+        {},
+        description="How far metrics may move from a baseline, by patterns of `axiom.metric` such as "
+        "`loo_correlation.*`, or of one method, `attnlrp/loo_correlation.*`; the first that matches counts, and the "
+        "defaults depend on the dtype.",
+    )
+
+    @field_validator("tolerance")
+    @classmethod
+    def _tolerance(cls, tolerance: dict[str, Tolerance]) -> dict[str, Tolerance]:
+        said = [problem for problem in map(pattern_problem, tolerance) if problem]
+        if said:
+            raise fail(" ".join(said))
+        return tolerance
 
     @field_validator("reported")
     @classmethod

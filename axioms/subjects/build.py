@@ -23,6 +23,7 @@ from axioms.subjects.inputs import Inputs, read_inputs
 from axioms.subjects.language import LanguageModel, Tokens, tokenize
 from axioms.subjects.model import Model
 from axioms.subjects.paths import resolved
+from axioms.subjects.removals import Removal
 from axioms.subjects.targets import Target, choose
 
 if TYPE_CHECKING:
@@ -108,7 +109,6 @@ def placement(run: Run) -> Placement:
 
 def build_subject(subject: Subject, run: Run, spec_file: Path, report: Report | None = None) -> BuiltSubject:
     """Build the model or the pair, load the data, choose the target; `report` is told of what has to be fetched."""
-    place = placement(run)
     loaded = _load_data(subject.data.name, subject.data.options, spec_file, report)
     if subject.pair is not None and subject.pair.left is not None and subject.pair.right is not None:
         references = {"left": subject.pair.left, "right": subject.pair.right}
@@ -126,9 +126,7 @@ def build_subject(subject: Subject, run: Run, spec_file: Path, report: Report | 
             split = tokenize(model, loaded.texts, loaded.max_length)
             given = split.inputs
             splittings.append(split)
-        module = model.module.to(place.device, place.dtype)
-        inputs = read_inputs(module, moved(given, place), subject.remove, run.seed)
-        sides[name] = Side(name, Model(module), model.read_at(inputs), run.batch_size)
+        sides[name] = placed_side(name, model, given, subject.remove, run)
     # One target for both sides: two models that differ by rounding must not be asked about different classes.
     outputs = next(iter(sides.values())).outputs
     forms = None if loaded.agreement is None else loaded.agreement.forms()
@@ -136,6 +134,16 @@ def build_subject(subject: Subject, run: Run, spec_file: Path, report: Report | 
         sides, choose(subject.target, outputs, loaded.labels, forms), loaded, _tokens(splittings, loaded)
     )
     return built if loaded.agreement is None else _only_right(built, loaded.agreement, outputs)
+
+
+def placed_side(
+    name: str, model: LanguageModel, given: Tensor | Mapping[str, Tensor], remove: Removal | None, run: Run
+) -> Side:
+    """A model and its inputs on the run's device, in the run's dtype."""
+    place = placement(run)
+    module = model.module.to(place.device, place.dtype)
+    inputs = read_inputs(module, moved(given, place), remove, run.seed)
+    return Side(name, Model(module), model.read_at(inputs), run.batch_size)
 
 
 def asked(loaded: Data, model: LanguageModel) -> Data:

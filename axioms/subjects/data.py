@@ -31,6 +31,8 @@ class Data:
     """Tokens at which texts are cut; the model's own limit by default."""
     agreement: Agreement | None = None
     """Sentences of the agreement benchmark: which texts they are depends on the model that reads them."""
+    shape: tuple[int, int] | None = None
+    """Height and width, where the features of an example are the pixels of an image."""
 
     def name(self, index: int) -> str:
         """How a report names the example."""
@@ -116,7 +118,8 @@ def images(
         raise InputError(f"asked for examples {start} to {stop}; this data has {available}.")
     pixels, labels = tensors["images"][start:stop], tensors["labels"][start:stop]
     features = (pixels.flatten(1).to(torch.float64) / 255 - mean) / std
-    return Data(features, labels.to(torch.int64), tuple(f"a {int(label)}" for label in labels))
+    names = tuple(f"a {int(label)}" for label in labels)
+    return Data(features, labels.to(torch.int64), names, shape=(pixels.shape[1], pixels.shape[2]))
 
 
 @data("random-points")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import re
 import urllib.error
@@ -22,6 +23,13 @@ TASKS = {
     "masked-lm": "AutoModelForMaskedLM",
     "causal-lm": "AutoModelForCausalLM",
 }
+SAVED_AS = {
+    "ForSequenceClassification": "classifier",
+    "ForMaskedLM": "masked-lm",
+    "ForCausalLM": "causal-lm",
+    "LMHeadModel": "causal-lm",
+}
+"""How the classes of transformers end, by task."""
 DATA_ONLY = ["*.json", "*.safetensors", "*.txt", "*.model"]
 """What is fetched of a repository: no pickles, no Python."""
 PROBE_SECONDS = 10.0
@@ -54,6 +62,16 @@ def named_directly(name: str, options: Mapping[str, Any]) -> tuple[str, dict[str
     if task not in TASKS:
         raise InputError(f"there is no task {task!r}.{did_you_mean(str(task), TASKS)}")
     return f"hub-{task}", {"name": name, **rest}
+
+
+def declared_task(name: str, revision: str | None = None) -> str | None:
+    """The task that a model's own configuration says it was saved for; None where that is none of ours."""
+    folder = Path(name) if Path(name).is_dir() else snapshot(name, revision, ["config.json"])
+    try:
+        classes = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("architectures") or [""]
+    except (OSError, ValueError, AttributeError):
+        return None
+    return next((task for end, task in SAVED_AS.items() if str(classes[0]).endswith(end)), None)
 
 
 def load(task: str, name: str, revision: str | None) -> LanguageModel:

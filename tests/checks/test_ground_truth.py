@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 import torch
 
-from axioms.checks.ground_truth import chance, ground_truth, places, task
+from axioms.checks.ground_truth import chance, ground_truth, places, sizes, task
 from axioms.checks.views import SideView
 from axioms.errors import InputError
 from axioms.subjects.agreement.benchmark import Agreement, of_samples
 from axioms.subjects.agreement.grammar import sentences
 from axioms.subjects.agreement.sources import agreement_llama
 from axioms.subjects.data import Data
+from axioms.subjects.tiny import tiny
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,8 @@ def view(agreement: Agreement | None, scores: Any = None) -> SideView:
     """A side with these scores and nothing to compute."""
     length = 1 if agreement is None else max(one.length for one in agreement.aligned)
     features = torch.zeros(1 if agreement is None else len(agreement.aligned), length, 4)
-    side: Any = SimpleNamespace(inputs=SimpleNamespace(features=features))
+    model = SimpleNamespace(module=tiny(architecture="gpt2"))
+    side: Any = SimpleNamespace(inputs=SimpleNamespace(features=features), model=model)
     found: Any = SimpleNamespace(scores=None if scores is None else torch.as_tensor(scores))
     nothing: Any = None
     unused = (nothing,) * 5
@@ -83,6 +85,23 @@ def test_the_task_counts_what_was_dropped(agreement: Agreement) -> None:
     assert found["accuracy"] == pytest.approx(240 / 300)
     assert (found["read"], found["asked"], found["evaluated"], found["wrong"]) == (300, 300, 240, 60)
     assert found["split_verb"] == found["malformed"] == 0
+
+
+@pytest.mark.parametrize("architecture", ["gpt2", "llama", "bert"])
+def test_the_size_of_a_model_is_that_of_its_weights(architecture: str) -> None:
+    """GPT-2 calls its layers, heads and width by names of its own."""
+    module = tiny(architecture=architecture)
+    found = sizes(module)
+    table: Any = module.get_input_embeddings()  # type: ignore[operator]
+    assert (found["vocabulary"], found["hidden_size"]) == tuple(table.weight.shape)
+    numbers = {part for name, _ in module.named_parameters() for part in name.split(".") if part.isdecimal()}
+    assert found["layers"] == len(numbers) >= 2
+    assert found["hidden_size"] % found["heads"] == 0
+    assert found["parameters"] == sum(each.numel() for each in {id(p): p for p in module.parameters()}.values())
+
+
+def test_a_model_without_a_configuration_has_weights_alone() -> None:
+    assert sizes(torch.nn.Linear(3, 2)) == {"parameters": 8, "layers": 0, "heads": 0, "hidden_size": 0, "vocabulary": 0}
 
 
 def test_other_data_and_senseless_options_are_refused(agreement: Agreement) -> None:

@@ -11,9 +11,11 @@ from torch import Tensor
 import axioms
 from axioms.errors import InputError
 from axioms.propagate.gates import gated
+from axioms.registry import METHODS
 from axioms.subjects.inputs import read_inputs
 from axioms.subjects.model import Model
 from axioms.subjects.modules import Expression
+from axioms.subjects.targets import choose
 from axioms.subjects.tiny import tiny
 
 cubic = Expression(lambda a, b, c: a * a * b + 2 * b * c - c)
@@ -88,6 +90,24 @@ def test_adaptive_with_all_exact_is_leave_one_out_and_with_none_its_estimate() -
         first = axioms.attribute(model, TEXT, method="removal_taylor", order=order).scores
         found = axioms.attribute(model, TEXT, method="loo_adaptive", exact=0, order=order).scores
         assert torch.equal(found, first)
+
+
+@pytest.mark.parametrize(("estimate", "passes", "forward"), [("removal_taylor", 1, 2), ("removal_grouped", 3, 3)])
+def test_adaptive_makes_the_passes_that_it_says(estimate: str, passes: int, forward: int) -> None:
+    """Texts of one length, so that one call holds all rows: the pass or passes, two exact removals of each, f(x)."""
+    module = tiny(architecture="bert")
+    given = {"input_ids": TOKENS, "attention_mask": torch.ones_like(TOKENS)}
+    model, inputs = Model(module), read_inputs(module, given)
+    target = choose(0, torch.zeros(3, 2))
+    rows: list[tuple[bool, int]] = []
+    handle = module.register_forward_pre_hook(
+        lambda module, args, kwargs: rows.append((torch.is_grad_enabled(), len(kwargs["input_ids"]))), with_kwargs=True
+    )
+    with model.at_rest():
+        METHODS.get("loo_adaptive").function(model, inputs, target, exact=2, estimate=estimate)
+    handle.remove()
+    assert sum(count for graded, count in rows if graded) == passes * 3
+    assert sum(count for graded, count in rows if not graded) == forward * 3
 
 
 @pytest.mark.parametrize("kind", ["attention_mask", "zero_embedding", "mean_embedding", "mask_token", "resample"])

@@ -110,9 +110,11 @@ def test_slopes_are_the_closed_forms_however_the_softmax_is_written(softmax: str
     target = choose(0, torch.zeros(2, 1))
     open_gates = torch.ones(2, 5, dtype=torch.float64)
     with model.at_rest():
-        first = slopes(model, inputs, target, open_gates)
-        exact = slopes(model, inputs, target, open_gates, exact_blocks=True)
+        first, output = slopes(model, inputs, target, open_gates)
+        exact, same = slopes(model, inputs, target, open_gates, exact_blocks=True)
         removed = METHODS.get("loo").function(model, inputs, target)
+    torch.testing.assert_close(output, mixed[:, 0])
+    torch.testing.assert_close(same, mixed[:, 0])
     torch.testing.assert_close(first, weights * (values - mixed))
     torch.testing.assert_close(exact, weights / (1 - weights) * (values - mixed))
     torch.testing.assert_close(exact, removed)  # one block, and nothing nonlinear after it
@@ -128,7 +130,7 @@ def test_exact_blocks_are_exact_at_any_gate(softmax: str) -> None:
         low[:, 1], high[:, 1], shut[:, 1] = 0.6, 0.6, 0.6
         low[:, token], high[:, token], shut[:, token] = 0.3, 1, 0
         with model.at_rest():
-            found = slopes(model, inputs, target, low, exact_blocks=True)[:, token]
+            found = slopes(model, inputs, target, low, exact_blocks=True)[0][:, token]
             with torch.no_grad():
                 change = target(gated(model, inputs, high)) - target(gated(model, inputs, shut))
         torch.testing.assert_close(found, change)
@@ -140,7 +142,7 @@ def test_a_key_that_is_all_there_is_has_no_removal() -> None:
         inputs.features, {"attention_mask": torch.tensor([[1, 0, 0, 0, 0]] * 2)}, inputs.slot, inputs.removal
     )
     with model.at_rest():
-        found = slopes(
+        found, _ = slopes(
             model, alone, choose(0, torch.zeros(2, 1)), torch.ones(2, 5, dtype=torch.float64), exact_blocks=True
         )
     assert torch.equal(found, torch.zeros(2, 5, dtype=torch.float64))

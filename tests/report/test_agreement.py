@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Any
 
 from axioms.report.agreement import agreement_markdown, write_agreement
+from axioms.report.agreement_tables import agreement_tables
+from axioms.report.files import write_tables
+from axioms.report.grid import Grid, Number
 from axioms.report.heatmaps import heatmap
+from axioms.report.render import RENDERERS
 
 
 def quantity(value: float, interval: list[float] | None = None) -> dict[str, Any]:
@@ -56,10 +61,14 @@ RECORDS = [
 ]
 
 
+def tables(records: list[Any]) -> dict[str, Grid]:
+    return {grid.name: grid for grid in agreement_tables(records)}
+
+
 def test_the_papers_rows_come_first_and_random_last() -> None:
     lines = agreement_markdown(RECORDS)
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
-    assert rows[0] == ["XAI-Method", "some-llama PG2", "MRR", "RMA", "PTA"]
+    rows = rows[rows.index(["XAI-Method", "some-llama: PG2 ↑", "MRR ↑", "RMA ↑", "PTA ↑"]) :]
     assert [row[0] for row in rows[2:7]] == ["AttnLRP", "Gradient", "loo", "Random mean", "±std"]
     assert rows[2][1:3] == ["**0.900** (0.884)", "**0.900**"]
     assert rows[3][1] == "0.400"  # the better of the two norms
@@ -67,6 +76,40 @@ def test_the_papers_rows_come_first_and_random_last() -> None:
     assert ["accuracy", "0.970"] in rows
     assert ["wrong", "9"] in rows
     assert not any(row[0] == "malformed" for row in rows)
+
+
+def test_every_table_is_markdown_latex_and_csv_in_files_of_its_own(tmp_path: Path) -> None:
+    records = [{**each, "table": None} for each in RECORDS]
+    written = {file.relative_to(tmp_path).as_posix() for file in write_tables(records, tmp_path)}
+    assert written == {f"tables/agreement-table-{number}.{kind}" for number in (1, 2, 3) for kind in RENDERERS}
+    rows = list(csv.DictReader((tmp_path / "tables/agreement-table-2.csv").read_text().splitlines()))
+    cell = next(each for each in rows if each["row"] == "AttnLRP" and each["column"] == "PG2")
+    assert (cell["group"], cell["ours"], cell["paper"]) == ("some-llama", "0.9", "0.884")
+    latex = (tmp_path / "tables/agreement-table-2.tex").read_text()
+    assert r"AttnLRP & \textbf{0.900} \textcolor{black!60}{(0.884)} & \textbf{0.900}" in latex
+    assert r"\underline{0.800}" in latex
+    assert r"$\pm$std" in latex
+    write_tables([], tmp_path)
+    assert list((tmp_path / "tables").iterdir()) == [], "an earlier run's tables are not of this one"
+
+
+def test_more_models_than_fit_side_by_side_go_on_in_another_part() -> None:
+    names = ["one/a", "one/b", "c", "d"]
+    records = [{**each, "spec": f"specs/{name}.yaml", "subject": name} for name in names for each in RECORDS]
+    found = tables(records)
+    assert list(found) == [f"agreement-table-{name}" for name in ("1", "2", "2-part-2", "3")]
+    assert found["agreement-table-2"].groups == [("", 1), ("a", 4), ("b", 4), ("c", 4)]
+    assert found["agreement-table-2-part-2"].groups == [("", 1), ("d", 4)]
+    assert found["agreement-table-3"].header == ["", "a", "b", "c", "d"]
+
+
+def test_a_model_without_a_method_has_an_empty_cell_and_equal_numbers_share_a_place() -> None:
+    other = [{**each, "spec": "specs/other.yaml"} for each in RECORDS if each["method"] != "loo"]
+    tied = [*RECORDS, record("lrp_gamma", "ground_truth", scores(0.9))]
+    rows = {row[0]: row for row in tables(tied + other)["agreement-table-2"].blocks[0].rows}
+    assert rows["loo"][5] == Number(digits=3)
+    places = {name: row[1].place for name, row in rows.items() if isinstance(row[1], Number)}
+    assert places == {"AttnLRP": 1, "Gradient": 0, "loo": 2, "lrp_gamma": 1}
 
 
 def test_methods_at_chance_are_named() -> None:

@@ -16,12 +16,15 @@ import pytest
 
 from axioms.cli import main
 from axioms.measure import bootstrap_interval
-from axioms.report.files import write_paper
+from axioms.report.figures import save_figures
+from axioms.report.files import write_tables
+from axioms.report.gallery import draw_all
 from axioms.report.grid import Grid, Number
+from axioms.report.latex import escape
 from axioms.report.layouts import LAYOUTS, LayerLayout
 from axioms.report.paper import paper_tables
 from axioms.report.records import SCHEMA_VERSION
-from axioms.report.render import RENDERERS, escape
+from axioms.report.render import RENDERERS
 from axioms.report.series import layer_blocks
 
 MODES = ("front_to_back", "back_to_front", "single")
@@ -248,7 +251,7 @@ def test_latex_is_well_formed() -> None:
     for grid in paper_tables(all_records()):
         text = RENDERERS["tex"](grid)
         assert text.count("{") - text.count("\\{") == text.count("}") - text.count("\\}")
-        for environment in ("table", "tabular"):
+        for environment in ("table" if grid.name == "table-2" else "sidewaystable", "tabular"):
             assert text.count(f"\\begin{{{environment}}}") == text.count(f"\\end{{{environment}}}") == 1
         assert [text.count(rule) for rule in ("\\toprule", "\\midrule", "\\bottomrule")] == [1, 1, 1]
         body = text[text.index("\\toprule") : text.index("\\bottomrule")]
@@ -273,21 +276,24 @@ def test_csv_holds_every_number() -> None:
 
 
 def test_files_of_a_run_and_none_that_an_earlier_run_left(tmp_path: Path) -> None:
-    written = {file.relative_to(tmp_path).as_posix() for file in write_paper(all_records(), tmp_path)}
+    def write(records: list[dict[str, Any]]) -> set[str]:
+        files = [*write_tables(records, tmp_path), *(each.file for each in draw_all(records, tmp_path / "figures"))]
+        return {file.relative_to(tmp_path).as_posix() for file in files}
+
     tables = {f"tables/{name}.{kind}" for name in ("table-2", "table-a3") for kind in ("md", "tex", "csv")}
-    assert written == tables | {"figures/figure-2.png", "figures/figure-2.svg"}
+    assert write(all_records()) == tables | {"figures/figure-2.svg"}
     assert (tmp_path / "figures/figure-2.png").read_bytes().startswith(b"\x89PNG")
     svg = (tmp_path / "figures/figure-2.svg").read_text()
     for said in ("Pearson r with LOO", "Front to back, paper", "no bypass (AttnLRP)", "SST_2"):
         assert said in svg
-    write_paper(text_records(), tmp_path)
+    write(text_records())
     assert {file.stem for file in tmp_path.rglob("*.*")} == {"table-2"}
 
 
 def test_the_same_numbers_give_the_same_figure(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        write_paper(layer_records("SST", 4, delta=False), tmp_path / name)
-    assert (tmp_path / "one/figures/figure-2.svg").read_bytes() == (tmp_path / "two/figures/figure-2.svg").read_bytes()
+        save_figures(layer_records("SST", 4, delta=False), tmp_path / name)
+    assert (tmp_path / "one/figure-2.svg").read_bytes() == (tmp_path / "two/figure-2.svg").read_bytes()
 
 
 def test_matplotlib_is_imported_only_to_draw() -> None:
@@ -302,7 +308,9 @@ class TestCommand:
         (tmp_path / "results.json").write_text(json.dumps({"schema_version": SCHEMA_VERSION, "checks": all_records()}))
         return tmp_path
 
-    @pytest.mark.parametrize(("kind", "said"), [("md", "**Table A3.**"), ("tex", "\\toprule"), ("csv", "table,block,")])
+    @pytest.mark.parametrize(
+        ("kind", "said"), [("md", "**You et al. 2025, Table A3.**"), ("tex", "\\toprule"), ("csv", "table,block,")]
+    )
     def test_prints_a_saved_run(self, run: Path, kind: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["report", str(run), "--format", kind]) == 0
         assert said in capsys.readouterr().out

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from axioms.subjects.assets import sources, store
+
 if TYPE_CHECKING:
     from tests.subjects.conftest import StandIn
 
@@ -87,3 +89,26 @@ def test_an_asset_that_no_manifest_lists_is_found_when_the_spec_is_read(
     result = pytester.runpytest("specs/asset.yaml")
     assert result.ret == 2
     result.stdout.fnmatch_lines(["*reviews.yaml:3: asset: there is no asset 'some-review'*mean 'some-reviews'*"])
+
+
+def test_an_asset_that_cannot_be_had_is_asked_for_once(
+    pytester: pytest.Pytester, project: Path, outside: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three subjects need it: each wait for a network that is not there would be one too many."""
+    spec = (project / "specs" / "asset.yaml").read_text()
+    for name, remove in (("deleted", "delete"), ("zeroed", "zero_embedding")):
+        changed = spec.replace("run:", f"  remove: {remove}\nrun:")
+        (project / "specs" / f"{name}.yaml").write_text(changed)
+    asked: list[object] = []
+    real = sources.fetch
+
+    def fetch(*given: object) -> None:
+        asked.append(given)
+        real(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(store, "fetch", fetch)
+    outside.files.clear()
+    result = pytester.runpytest("specs", "-rs")
+    result.assert_outcomes(passed=1, skipped=6)
+    result.stdout.fnmatch_lines(["SKIPPED*asset 'some-reviews' is not in the cache, and the wheel standin==1.0 *"])
+    assert len(asked) == 1

@@ -92,7 +92,7 @@ def subject_of(document: Any, verb: Span) -> tuple[str, Span | None]:
 
 
 def spacy_parser(pipeline: str) -> Parse:
-    """spaCy's parser, or `MissingPackage` with what to install."""
+    """spaCy's parser, or `MissingPackage` with what to install; `InputError` where the pipeline does not parse."""
     try:
         import spacy
     except ImportError:
@@ -107,4 +107,9 @@ def spacy_parser(pipeline: str) -> Parse:
         raise MissingPackage(
             f"spaCy has no pipeline {pipeline!r} here ({first}): python -m spacy download {pipeline}."
         ) from None
+    tried = loaded("the keys to the cabinet are here .")
+    # Of what no parser has seen, spaCy does not say so when it is asked for the subject: it ends the process.
+    absent = [name for mark, name in (("DEP", "parser"), ("TAG", "tagger")) if not tried.has_annotation(mark)]
+    if absent:
+        raise InputError(f"spaCy's pipeline {pipeline!r} has no {' and no '.join(absent)}; en_core_web_trf has both.")
     return loaded.pipe

@@ -9,6 +9,8 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
+from axioms.bar import FETCHING
+
 Report = Callable[[str, int, int], None]
 """Progress: what, how much is done, how much there is."""
 
@@ -72,6 +74,6 @@ def _continue(url: str, part: Path, what: str, report: Report) -> None:
             while chunk := response.read(CHUNK):
                 stream.write(chunk)
                 have += len(chunk)
-                report(f"fetching {what} (MB)", have // MEGABYTE, max(total // MEGABYTE, 1))
+                report(f"{FETCHING} {what} (MB)", have // MEGABYTE, max(total // MEGABYTE, 1))
     if have < total:
         raise ConnectionError(f"{have:,} of {total:,} bytes came")

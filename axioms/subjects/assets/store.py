@@ -69,7 +69,8 @@ class Store:
         except OSError as error:
             raise AssetMissing(
                 f"asset {asset.name!r} cannot be kept in {self.folder}: {error.strerror or error}. "
-                f"Make room there, or name another folder with {CACHE}."
+                f"Make room there, or name another folder with {CACHE}.",
+                asset.name,
             ) from None
         return self.path(asset)
 
@@ -80,7 +81,7 @@ class Store:
         if not wanted:
             return
         if switched_on(OFFLINE):
-            raise AssetMissing(_reason(asset, corrupted, f"{OFFLINE} forbids fetching it"))
+            raise AssetMissing(_reason(asset, corrupted, f"{OFFLINE} forbids fetching it"), asset.name)
         for name in corrupted:
             self._notify(
                 f"{name} of asset {asset.name!r} in the cache is corrupted (its SHA-256 is wrong); it is fetched again."
@@ -94,7 +95,7 @@ class Store:
             wanted = [name for name in wanted if self.states(asset)[name] != "cached"]
             if not wanted:
                 return
-        raise AssetMissing(_reason(asset, corrupted, "; ".join(failures)))
+        raise AssetMissing(_reason(asset, corrupted, "; ".join(failures)), asset.name)
 
     @staticmethod
     def _state(file: Path, sha256: str) -> State:

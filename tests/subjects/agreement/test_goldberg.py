@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -138,3 +139,27 @@ def test_no_spacy_is_a_reason_to_skip(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
     with pytest.raises(MissingPackage, match=r"pip install pytest-axioms\[agreement\]"):
         spacy_parser("en_core_web_trf")
+
+
+@pytest.mark.parametrize(("marks", "said"), [((), "no parser and no tagger"), (("DEP",), "has no tagger")])
+def test_a_pipeline_that_does_not_parse_is_refused(
+    monkeypatch: pytest.MonkeyPatch, marks: tuple[str, ...], said: str
+) -> None:
+    """spaCy itself would end the process."""
+    document = SimpleNamespace(has_annotation=marks.__contains__)
+    monkeypatch.setitem(sys.modules, "spacy", SimpleNamespace(load=lambda _: lambda _: document))
+    with pytest.raises(InputError, match=said):
+        spacy_parser("some_pipeline")
+
+
+def test_a_pipeline_that_parses_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Pipeline:
+        def __call__(self, text: str) -> SimpleNamespace:
+            return SimpleNamespace(has_annotation=("DEP", "TAG").__contains__)
+
+        def pipe(self, texts: list[str]) -> Iterable[list[Token]]:
+            return parse(texts)
+
+    monkeypatch.setitem(sys.modules, "spacy", SimpleNamespace(load=lambda _: Pipeline()))
+    (document,) = spacy_parser("some_pipeline")([GOOD])
+    assert subject_of(document, (24, 27)) == ("", (4, 8))

@@ -1,0 +1,1 @@
+"""One text explained by several methods: in the terminal, and as a page."""

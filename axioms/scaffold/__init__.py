@@ -1,0 +1,1 @@
+"""A working, commented starting point for a spec or a method."""
