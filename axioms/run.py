@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from axioms.attribution import Attribution, Swept, run_method, run_sweep
+from axioms.checks.ledger import accounts_of
 from axioms.checks.views import PairView, SideView
 from axioms.errors import AssetMissing, NotApplicable, NotDefined, UncoveredOperation
 from axioms.judge import Finding, Judgement, Verdict, judge
@@ -35,6 +36,7 @@ Report = Callable[[str, int, int], None]
 
 SUBJECTS_KEPT = 8
 TRUTH = "ground_truth"
+CONSERVING = ("conservation", "ledger")
 LOO = MethodRef.model_validate("loo")
 
 
@@ -53,6 +55,8 @@ class Result:
     """Of a comparison, by metric."""
     examples: Sequence[Mapping[str, Any]] = ()
     """Sentences with the relevance of their tokens, for heatmaps."""
+    accounts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Of a check of conservation, by side: where relevance went, per layer and operation."""
 
 
 @dataclass
@@ -120,8 +124,9 @@ class Runner:
         judgement = judgement or judge(check, measurement, run.dtype, tests)
         worst = _worst_example(judgement, measurement, case.subject)
         shown = self._examples(check, case, run)
+        accounts = self._accounts(check, case, run)
         seconds = time.perf_counter() - started
-        return Result(check, run, judgement, measurement, seconds, worst, tests, shown)
+        return Result(check, run, judgement, measurement, seconds, worst, tests, shown, accounts)
 
     def _case(self, check: Check, run: Run) -> _Case:
         described = [check.subject.model_dump(mode="json"), run.model_dump()]
@@ -186,6 +191,14 @@ class Runner:
         one = case.subject.sides[side]
         target = one.own(case.subject.target).rows(0, EXAMPLES)
         return self._rerun(run, method, one.model, one.inputs.rows(0, EXAMPLES), target, one.batch_size)
+
+    def _accounts(self, check: Check, case: _Case, run: Run) -> dict[str, dict[str, Any]]:
+        """The ledger of a method that propagates relevance in one pass; of any other there is none."""
+        if check.function not in CONSERVING or check.method is None or METHODS.get(check.method.name).passes != 1:
+            return {}
+        found = {name: self._side(case, run, check.method, name) for name in case.subject.sides}
+        kept = {name: accounts_of(view) for name, view in found.items()}
+        return {name: account for name, account in kept.items() if account is not None}
 
     def _measure(self, check: Check, case: _Case, run: Run) -> Measurement:
         if check.comparison is None:

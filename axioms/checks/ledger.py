@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from axioms.checks.views import SideView, divided
 from axioms.errors import InputError
 from axioms.lazy import np
@@ -35,3 +37,24 @@ def ledger(side: SideView) -> dict[str, Values]:
     table = np.array(rows)
     shares = divided(table[:, 1:], table[:, :1])
     return {"unexplained": np.abs(shares[:, 0]), **{name: shares[:, i + 1] for i, name in enumerate(CATEGORIES)}}
+
+
+ACCOUNTED = 16
+"""Examples whose accounts are shown; the axioms themselves look at all."""
+
+
+def accounts_of(side: SideView) -> dict[str, Any] | None:
+    """Relevance in and out per layer and operation, summed over the first examples; None where nothing propagates."""
+    from axioms.propagate.ledger import recording
+
+    inputs, n = side.side.inputs, min(len(side.side.inputs), ACCOUNTED)
+    with recording() as kept:
+        side.rerun(side.side.model, inputs.rows(0, n), side.target.rows(0, n), side.side.batch_size)
+    if not kept.entries:
+        return None
+    rows = [
+        {"layer": each.layer, "operation": each.operation, "in": each.came_in, "out": each.went_out, **each.kept}
+        for each in kept.accounts()
+    ]
+    sums = {"output": kept.output, "features": kept.features, "unexplained": kept.unexplained}
+    return {"n": n, **sums, "rows": rows}

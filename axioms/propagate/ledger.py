@@ -47,6 +47,22 @@ class LedgerEntry:
 
 
 @dataclass
+class Account:
+    """All calls of one function in one layer: the relevance that came in, what was kept, and what went out."""
+
+    layer: int | None
+    """1-based; None outside the layers."""
+    operation: str
+    came_in: float = 0.0
+    kept: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def went_out(self) -> float:
+        """To the inputs of these calls."""
+        return self.came_in - sum(self.kept.values())
+
+
+@dataclass
 class Ledger:
     """The entries of one forward and backward pass; sums are over the batch."""
 
@@ -66,6 +82,16 @@ class Ledger:
     def unexplained(self) -> float:
         """What neither reached the features nor was kept by a closed form: about 0."""
         return self.output - self.features - sum(self.kept(category) for category in CATEGORIES)
+
+    def accounts(self) -> list[Account]:
+        """Per layer and operation, from the first layer to the last, then what lies outside."""
+        found: dict[tuple[int | None, str], Account] = {}
+        for entry in self.entries:
+            account = found.setdefault((entry.layer, entry.operation), Account(entry.layer, entry.operation))
+            account.came_in += entry.arrived
+            for category, kept in entry.kept.items():
+                account.kept[category] = account.kept.get(category, 0.0) + kept
+        return sorted(found.values(), key=lambda account: (account.layer is None, account.layer or 0))
 
     def watch(self, operation: Operation, value: Tensor, rule: RuleRef | None, path: str) -> None:
         """Note what the operation keeps, once the backward pass brings its gradient."""

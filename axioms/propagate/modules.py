@@ -22,7 +22,7 @@ class Where:
     def __init__(self, owned: Mapping[str, frozenset[str]] | None = None) -> None:
         self.paths = [""]
         self.inside_activation = 0
-        self._owned = owned or {}
+        self._owned = {} if owned is None else owned
 
     @property
     def path(self) -> str:
@@ -72,7 +72,8 @@ def watching(model: nn.Module, replace: Callable[[nn.Module, Tensor, Tensor], Te
 
     Activations do not work in place meanwhile: their rule needs the input as it was.
     """
-    where = Where({path: frozenset(module._parameters) for path, module in model.named_modules() if module._parameters})
+    owned: dict[str, frozenset[str]] = {}
+    where = Where(owned)
     paths = where.paths
     handles, in_place = [], []
 
@@ -92,6 +93,8 @@ def watching(model: nn.Module, replace: Callable[[nn.Module, Tensor, Tensor], Te
 
     for path, module in model.named_modules():
         handles.append(module.register_forward_pre_hook(enter(path)))
+        if module._parameters:
+            owned[path] = frozenset(module._parameters)
         if path and is_activation(module):
             handles.append(module.register_forward_pre_hook(enter_activation))
             handles.append(module.register_forward_hook(leave_activation))

@@ -58,6 +58,7 @@ def record(result: Result, nodeid: str) -> dict[str, Any]:
         "table": None if check.table is None else check.table.model_dump(),
         "worst": result.worst,
         "examples": list(result.examples),
+        "accounts": dict(result.accounts),
         "run": result.run.model_dump(),
         "seconds": round(result.seconds, 3),
     }

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from axioms.report.absent import absent_markdown
+from axioms.report.accounts import accounts_markdown
 from axioms.report.rewrites import applicability_markdown, matrix_markdown
 from axioms.report.tables import axiom_labels, cell, comparisons, label, markdown, matrix, numbers
 
@@ -64,4 +65,4 @@ def _section(spec: str, records: list[dict[str, Any]]) -> list[str]:
         mine = [record for name, record in zip(labels, single, strict=True) if name == axiom]
         n = max(quantity["n"] for record in mine for quantity in record["metrics"].values())
         lines += [f"### {axiom} (n = {n}, {setting})", "", *markdown(*numbers(mine)), ""]
-    return lines
+    return [*lines, *accounts_markdown(records)]

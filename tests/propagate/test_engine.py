@@ -73,13 +73,27 @@ class Hidden(torch.autograd.Function):
         return gradients[0] * (ctx.saved_tensors[0] > 0)
 
 
-def test_a_custom_function_raises_too() -> None:
-    class Calls(nn.Module):
-        def forward(self, x: torch.Tensor) -> Any:
-            return Hidden.apply(x)
+class CallsHidden(nn.Module):
+    def __init__(self, mixes: bool) -> None:
+        super().__init__()
+        self.mixes = mixes
 
+    def forward(self, x: torch.Tensor) -> Any:
+        return Hidden.apply(x.flip(-1) if self.mixes else x)
+
+
+def test_a_custom_function_raises_too() -> None:
+    model = nn.Sequential(nn.Linear(2, 2), CallsHidden(mixes=True), nn.Linear(2, 2))
     with pytest.raises(UncoveredOperation, match="'Hidden'"):
-        axioms.attribute(nn.Sequential(nn.Linear(2, 2), Calls(), nn.Linear(2, 2)), torch.rand(1, 2), method="attnlrp")
+        axioms.attribute(model, torch.rand(1, 2), method="attnlrp")
+
+
+def test_a_custom_function_that_is_an_activation_is_one() -> None:
+    """A module that does nothing but that is one operation, and its rule needs no look inside."""
+    model = nn.Sequential(nn.Linear(2, 4), CallsHidden(mixes=False), nn.Linear(4, 2)).double()
+    plain = nn.Sequential(model[0], nn.ReLU(), model[2])
+    x = torch.rand(3, 2, dtype=torch.float64)
+    assert torch.equal(axioms.attribute(model, x).scores, axioms.attribute(plain, x).scores)
 
 
 def test_everything_is_undone_also_after_an_exception() -> None:
