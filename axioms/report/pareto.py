@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from axioms.report.drawing import SETTINGS, save
+
 Record = dict[str, Any]
 
 R, PASSES = "pearson.mean", "passes"
@@ -59,16 +61,10 @@ def save_pareto(records: Sequence[Record], folder: Path) -> list[Path]:
         return []
     import matplotlib
 
-    written = []
-    for spec, found in measured.items():
-        folder.mkdir(parents=True, exist_ok=True)
-        stem = f"pareto-{Path(spec).stem}"
-        with matplotlib.rc_context({"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "axioms"}):
-            figure = _figure(spec, found)
-            for file in (folder / f"{stem}.png", folder / f"{stem}.svg"):
-                # No date in the file: the same numbers give the same bytes.
-                figure.savefig(file, dpi=200, metadata={"Date": None} if file.suffix == ".svg" else None)
-                written.append(file)
+    written: list[Path] = []
+    with matplotlib.rc_context({**SETTINGS, "axes.spines.top": True, "axes.spines.right": True}):
+        for spec, found in measured.items():
+            written += save(_figure(spec, found), folder, f"pareto-{Path(spec).stem}")
     return written
 
 
@@ -101,25 +97,4 @@ def _figure(spec: str, found: Sequence[Point]) -> Any:
     axes.set_xlabel("cost in passes (time over that of CP-LRP)")
     axes.set_ylabel("mean Pearson r with LOO")
     axes.set_title(Path(spec).stem, fontsize=10)
-    axes.grid(color="#E6E6E6")
-    axes.set_axisbelow(True)
     return figure
-
-
-def main() -> None:
-    """`python -m axioms.report.pareto reports/latest`: draw the figures of a saved run beside its results.json."""
-    import argparse
-    import json
-
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("run", type=Path, help="its folder (reports/latest)")
-    folder = parser.parse_args().run
-    file = folder / "results.json"
-    if not file.is_file():
-        parser.error(f"there is no results.json in {folder}; run pytest on the specs first")
-    written = save_pareto(json.loads(file.read_text(encoding="utf-8"))["checks"], folder)
-    print("\n".join(map(str, written)) or "no spec of that run measured both loo_correlation and cost")
-
-
-if __name__ == "__main__":
-    main()
