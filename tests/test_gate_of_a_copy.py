@@ -10,7 +10,11 @@ from pathlib import Path
 
 import pytest
 
-RULE = ("axioms/propagate/rules.py", "stabilized(value, parts, epsilon))", "stabilized(value, parts, epsilon) * 1.01)")
+RULE = (
+    "axioms/propagate/rules.py",
+    "value if parts == 1 else scale_gradient(value, stabilized(value, parts, epsilon))",
+    "value if parts == 1 else scale_gradient(value, 1.01 * stabilized(value, parts, epsilon))",
+)
 STEPS = ("axioms/methods/gradient.py", "steps: int = 20,", "steps: int = 19,")
 
 
