@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from axioms.attribution import Attribution, Swept, run_method, run_sweep
 from axioms.checks.ledger import accounts_of
@@ -297,7 +298,8 @@ class Runner:
         if key not in case.attributions:
             one = case.subject.sides[side]
             target = one.own(case.subject.target)
-            found = self._rerun(run, method, one.model, one.inputs, target, one.batch_size)
+            known = target(one.outputs) if one.moved is None else None
+            found = self._rerun(run, method, one.model, one.inputs, target, one.batch_size, known)
             case.attributions[key] = one.restored(found)
         return case.attributions[key]
 
@@ -326,13 +328,22 @@ class Runner:
         return case.sweeps[key]
 
     def _rerun(
-        self, run: Run, method: MethodRef, model: Model, inputs: Inputs, target: Target, batch_size: int
+        self,
+        run: Run,
+        method: MethodRef,
+        model: Model,
+        inputs: Inputs,
+        target: Target,
+        batch_size: int,
+        output: Tensor | None = None,
     ) -> Attribution:
+        """Run the method; `output` is the target's, where it is known already."""
         entry = METHODS.get(method.name)
         options = dict(method.options)
         if entry.takes("seed"):
             options.setdefault("seed", run.seed)
-        output = target(outputs_of(model, inputs, batch_size))
+        if output is None:
+            output = target(outputs_of(model, inputs, batch_size))
         progress = partial(self._report, method.label)
         return run_method(
             entry, model, inputs, target, output, batch_size=batch_size, options=options, progress=progress

@@ -14,6 +14,7 @@ from axioms.registry import Metric, axiom
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+    from axioms.subjects.build import Side
     from axioms.subjects.inputs import Inputs
 
 
@@ -36,15 +37,11 @@ def padding_invariance(view: SideView, *, by: int = 3, side: Literal["right", "l
     """
     import torch
 
-    from axioms.subjects.build import outputs_of
-
     if by < 1:
         raise InputError(f"padding_invariance needs at least one token of padding, not {by}.")
     one = view.side
-    longer = padded(one.model.module, one.inputs, by, side)
-    plain, moved = (
-        as_numpy(view.target(outputs_of(one.model, inputs, one.batch_size))) for inputs in (one.inputs, longer)
-    )
+    longer, outputs = _longer(one, by, side)
+    plain, moved = (as_numpy(view.target(each)) for each in (one.outputs, outputs))
     seen = float(divided(np.abs(moved - plain), np.abs(plain)).max())
     if not seen <= np.sqrt(torch.finfo(one.inputs.features.dtype).eps):  # half of the digits
         raise NotDefined(
@@ -58,6 +55,18 @@ def padding_invariance(view: SideView, *, by: int = 3, side: Literal["right", "l
             np.abs(added).max(axis=1), np.maximum(np.abs(scores).max(axis=1), NOTHING * np.abs(plain))
         ),
     }
+
+
+def _longer(one: Side, by: int, side: str) -> tuple[Inputs, Tensor]:
+    """The padded inputs with the model's outputs, made once for all methods."""
+    from axioms.subjects.build import outputs_of
+
+    key = ("padded", by, side)
+    if key not in one.memory:
+        longer = padded(one.model.module, one.inputs, by, side)
+        one.memory[key] = (longer, outputs_of(one.model, longer, one.batch_size))
+    found: tuple[Inputs, Tensor] = one.memory[key]
+    return found
 
 
 def padded(module: nn.Module, inputs: Inputs, by: int, side: str) -> Inputs:
