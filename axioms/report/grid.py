@@ -21,8 +21,10 @@ class Number:
 
     @property
     def ours_text(self) -> str:
-        """Ours, as it is printed."""
-        return "-" if self.ours is None else fixed(self.ours, self.digits)
+        """Ours, as it is printed; nothing where only the paper has a number."""
+        if self.ours is None:
+            return "-" if self.paper is None else ""
+        return fixed(self.ours, self.digits)
 
     @property
     def interval_text(self) -> str:
