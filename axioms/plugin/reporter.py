@@ -17,16 +17,16 @@ from axioms.report.results import Results
 if TYPE_CHECKING:
     from axioms.report.write import Written
 
-SAVE_SHARE = 0.05
-"""At most this share of a run goes into saving what is there so far: a long document takes long to write."""
+SAVE_SHARE, SUMMARY_SHARE = 0.02, 0.005
+"""At most these shares of a run go into saving what is there so far: a long document takes long to write."""
 STATUS = {0: "passed", 1: "failed", 2: "interrupted"}
 
 
 class NowAndThen:
     """Does something as often as it can in a given share of the time."""
 
-    def __init__(self, do: Callable[[], None]) -> None:
-        self._do = do
+    def __init__(self, do: Callable[[], None], share: float) -> None:
+        self._do, self._share = do, share
         self._next = 0.0
 
     def __call__(self) -> None:
@@ -35,7 +35,7 @@ class NowAndThen:
         if started >= self._next:
             self._do()
             done = time.monotonic()
-            self._next = done + (done - started) / SAVE_SHARE
+            self._next = done + (done - started) / self._share
 
 
 class Reporter:
@@ -47,8 +47,8 @@ class Reporter:
         self._gate = gate_of(config)
         self._interrupted = config.stash.get(INTERRUPTED, None)
         self._resumed = 0
-        self._save = NowAndThen(lambda: self.results.save("running"))
-        self._save_summary = NowAndThen(lambda: self.results.save_summary("running"))
+        self._save = NowAndThen(lambda: self.results.save("running"), SAVE_SHARE)
+        self._save_summary = NowAndThen(lambda: self.results.save_summary("running"), SUMMARY_SHARE)
         self._written: Written | None = None
 
     @property

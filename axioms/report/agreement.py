@@ -14,12 +14,17 @@ from axioms.report.tables import Record
 
 
 def write_agreement(records: Sequence[Record], folder: Path) -> list[Path]:
-    """agreement.md and a page of heatmaps for each spec; nothing where no spec is about the benchmark."""
+    """agreement.md and a page of heatmaps for each spec; nothing where no spec is about the benchmark.
+
+    What an earlier run left there is removed: it would not be of this results.json.
+    """
+    table = folder / "agreement.md"
+    for file in (table, *folder.glob("heatmaps-*.html")):
+        file.unlink(missing_ok=True)
     specs = by_spec(records)
     if not specs:
         return []
     folder.mkdir(parents=True, exist_ok=True)
-    table = folder / "agreement.md"
     table.write_text("\n".join(agreement_markdown(records)) + "\n", encoding="utf-8")
     written = [table]
     for spec, mine in specs.items():

@@ -122,6 +122,8 @@ def test_files_are_written_only_where_there_is_something(tmp_path: Path) -> None
     written = write_agreement(RECORDS, tmp_path / "report")
     assert [file.name for file in written] == ["agreement.md", "heatmaps-agreement.html"]
     assert written[1].read_text().count("<h2>") == 4
+    assert write_agreement([], tmp_path / "report") == []
+    assert list((tmp_path / "report").iterdir()) == [], "what an earlier run left is not of this one"
 
 
 def test_a_heatmap_underlines_the_subject_and_ends_with_the_verb() -> None:
