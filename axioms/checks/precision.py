@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
@@ -13,6 +14,10 @@ from axioms.registry import Metric, axiom
 
 if TYPE_CHECKING:
     import torch
+
+    from axioms.subjects.build import Side
+    from axioms.subjects.inputs import Inputs
+    from axioms.subjects.model import Model
 
 
 @axiom(
@@ -49,14 +54,23 @@ def precision(side: SideView, *, dtype: Literal["float32", "bfloat16", "float16"
 
 def scores_in(side: SideView, *dtypes: torch.dtype) -> Values:
     """The relevance of a copy of the model in the last dtype, cast to each in turn; the model itself stays as it is."""
+    one = side.side
+    key = ("cast", dtypes)
+    if key not in one.memory:  # copied once for all methods: most of the time would go into copying
+        one.memory[key] = _cast(one, dtypes)
+    model, inputs = one.memory[key]
+    return as_numpy(side.rerun(model, inputs, side.target, one.batch_size).scores)
+
+
+def _cast(one: Side, dtypes: Sequence[torch.dtype]) -> tuple[Model, Inputs]:
     from axioms.subjects.build import Placement, moved
     from axioms.subjects.model import Model
 
-    inputs, module = side.side.inputs, copy.deepcopy(side.side.model.module)
+    inputs, module = one.inputs, copy.deepcopy(one.model.module)
     for dtype in dtypes:
         tensors = {name: value for name, value in inputs.fixed.items() if hasattr(value, "is_floating_point")}
         cast = moved(tensors, Placement(inputs.features.device, dtype))
         assert isinstance(cast, dict)
         inputs = replace(inputs, features=inputs.features.to(dtype), fixed={**inputs.fixed, **cast})
         module = module.to(dtype)
-    return as_numpy(side.rerun(Model(module), inputs, side.target, side.side.batch_size).scores)
+    return Model(module), inputs
