@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from axioms.checks.views import SideView, divided
 from axioms.errors import InputError
 from axioms.lazy import np
 from axioms.measure import Values
 from axioms.registry import Metric, axiom
+
+if TYPE_CHECKING:
+    from axioms.propagate.ledger import Ledger
 
 CATEGORIES = ("bias", "position", "epsilon", "softmax", "norm", "gradient")
 
@@ -45,16 +48,22 @@ ACCOUNTED = 16
 
 def accounts_of(side: SideView) -> dict[str, Any] | None:
     """Relevance in and out per layer and operation, summed over the first examples; None where nothing propagates."""
-    from axioms.propagate.ledger import recording
-
-    inputs, n = side.side.inputs, min(len(side.side.inputs), ACCOUNTED)
-    with recording() as kept:
-        side.rerun(side.side.model, inputs.rows(0, n), side.target.rows(0, n), side.side.batch_size)
-    if not kept.entries:
+    if not _recorded(side, 1).entries:  # one example tells, and leave-one-out of sixteen would take its time
         return None
+    n = min(len(side.side.inputs), ACCOUNTED)
+    kept = _recorded(side, n)
     rows = [
         {"layer": each.layer, "operation": each.operation, "in": each.came_in, "out": each.went_out, **each.kept}
         for each in kept.accounts()
     ]
     sums = {"output": kept.output, "features": kept.features, "unexplained": kept.unexplained}
     return {"n": n, **sums, "rows": rows}
+
+
+def _recorded(side: SideView, n: int) -> Ledger:
+    from axioms.propagate.ledger import recording
+
+    inputs = side.side.inputs
+    with recording() as kept:
+        side.rerun(side.side.model, inputs.rows(0, n), side.target.rows(0, n), side.side.batch_size)
+    return kept
