@@ -17,14 +17,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from axioms.core.registry import METHODS
 from axioms.methods.gates import slopes
 from axioms.methods.removal import units_of
-from axioms.registry import METHODS
+from axioms.model.inputs import Inputs
+from axioms.model.module import Model
+from axioms.model.targets import Target
+from axioms.run.build import build_subject
 from axioms.spec import expand_file
-from axioms.subjects.build import build_subject
-from axioms.subjects.inputs import Inputs
-from axioms.subjects.model import Model
-from axioms.subjects.targets import Target
 
 SPEC = Path(__file__).parent.parent / "specs" / "full" / "remedies_choice.yaml"
 

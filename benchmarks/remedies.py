@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from axioms.propagate.blocks import find_blocks
-from axioms.registry import METHODS
-from axioms.subjects.inputs import Inputs, read_inputs
-from axioms.subjects.model import Model
-from axioms.subjects.targets import choose
+from axioms.core.registry import METHODS
+from axioms.engine.blocks import find_blocks
+from axioms.model.inputs import Inputs, read_inputs
+from axioms.model.module import Model
+from axioms.model.targets import choose
 
 BATCH, LENGTH, VOCABULARY, NODES, EXACT = 16, 24, 1000, 8, 4
 TOLERANCE = 0.25

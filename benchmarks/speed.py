@@ -22,10 +22,10 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from axioms.registry import METHODS
-from axioms.subjects.inputs import Inputs, read_inputs
-from axioms.subjects.model import Model
-from axioms.subjects.targets import Target, choose
+from axioms.core.registry import METHODS
+from axioms.model.inputs import Inputs, read_inputs
+from axioms.model.module import Model
+from axioms.model.targets import Target, choose
 
 BATCH, LENGTH, VOCABULARY = 8, 32, 1000
 METHODS_SHOWN = ("attnlrp", "cp_lrp", "lrp_epsilon")
@@ -81,8 +81,8 @@ def run(method: str, model: Model, inputs: Inputs, target: Target) -> Tensor:
 
 def explicit(model: Model, inputs: Inputs, target: Target) -> Tensor:
     """AttnLRP by the explicit engine."""
+    from axioms.engine.explicit import propagate_explicit
     from axioms.methods.lrp import attnlrp_composite
-    from axioms.propagate.explicit import propagate_explicit
 
     return propagate_explicit(model, inputs, target, attnlrp_composite(0.0))
 

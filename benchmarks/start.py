@@ -24,7 +24,7 @@ BOUND = 5.0
 YARDSTICK = "import yaml, pydantic, pytest"
 COMMANDS = {
     YARDSTICK: ["-c", YARDSTICK],
-    "axioms check specs/": ["-c", "from axioms.cli import main; main(['check', 'specs/'])"],
+    "axioms check specs/": ["-c", "from axioms.commands.main import main; main(['check', 'specs/'])"],
     "pytest --collect-only specs/": ["-m", "pytest", "--collect-only", "specs/"],
 }
 HEAVY = ("torch", "transformers", "matplotlib", "scipy", "numpy", "jinja2", "hypothesis")

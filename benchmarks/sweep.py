@@ -22,11 +22,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from axioms.engine.sweep import distinct, settings, sweep
 from axioms.methods.lrp import attnlrp, attnlrp_composite
-from axioms.propagate.sweep import distinct, settings, sweep
-from axioms.subjects.inputs import Inputs, read_inputs
-from axioms.subjects.model import Model
-from axioms.subjects.targets import Target, choose
+from axioms.model.inputs import Inputs, read_inputs
+from axioms.model.module import Model
+from axioms.model.targets import Target, choose
 
 BATCH, LENGTH, VOCABULARY = 8, 32, 1000
 BOUND = 0.45

@@ -14,8 +14,8 @@ import torch._dynamo
 from hypothesis import HealthCheck, settings
 
 # Imported here, because pytester drops what an inner run imports, and none of these can be imported twice.
-import axioms.propagate.engine
-import axioms.run  # noqa: F401
+import axioms.engine.engine
+import axioms.run.runner  # noqa: F401
 
 settings.register_profile("default", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", deadline=None, max_examples=1000, suppress_health_check=[HealthCheck.too_slow])

@@ -20,17 +20,18 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from axioms.attribution import run_method
-from axioms.errors import NotApplicable
-from axioms.registry import AXIOMS, METHODS, REWRITES, SUBJECTS
+from axioms.core.errors import NotApplicable
+from axioms.core.registry import AXIOMS, METHODS, REWRITES, SUBJECTS
+from axioms.methods.running import run_method
+from axioms.model.inputs import read_inputs
+from axioms.model.module import Model
 from axioms.rewrites.apply import apply_rewrite
-from axioms.run import Runner
+from axioms.run.build import build_subject, placement
+from axioms.run.runner import Runner
 from axioms.spec import Check, MethodRef, expand_file
 from axioms.spec.expand import FORWARD
 from axioms.spec.validate import load_spec
-from axioms.subjects.build import BuiltSubject, build_subject, placement
-from axioms.subjects.inputs import read_inputs
-from axioms.subjects.model import Model
+from axioms.subjects.built import BuiltSubject
 
 ANYWHERE = """loo gradient gradient_x_input integrated_gradients attnlrp cp_lrp lrp_epsilon lrp_gamma
     lrp_alpha1_beta0""".split()
@@ -142,7 +143,7 @@ def test_axioms_call_the_model_on_the_device(root: Path, axiom: str, monkeypatch
         return np.random.default_rng(0).normal(size=tuple(tensor.shape))
 
     for module in ("views", "conservation", "walks"):
-        monkeypatch.setattr(f"axioms.checks.{module}.as_numpy", invented)
+        monkeypatch.setattr(f"axioms.properties.{module}.as_numpy", invented)
     original = Model.__call__
 
     def guarded(model: Model, inputs: Any) -> Tensor:
@@ -236,7 +237,7 @@ def test_auto_picks_cuda_where_there_is_one(root: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize(("device", "what"), [("cuda", "torch sees no CUDA device"), ("gpu0", "unknown device 'gpu0'")])
 def test_a_device_that_is_not_there(root: Path, monkeypatch: pytest.MonkeyPatch, device: str, what: str) -> None:
-    from axioms.errors import InputError
+    from axioms.core.errors import InputError
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(InputError, match=what):

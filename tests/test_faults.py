@@ -9,11 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
-import axioms.propagate.degrees
-import axioms.subjects.build
-from axioms.propagate.gradients import scale_gradient
-from axioms.propagate.operations import Operation
-from axioms.propagate.rules import RULES, Rule
+from axioms.engine.gradients import scale_gradient
+from axioms.engine.operations import Operation
+from axioms.engine.rules import RULES, Rule
+from axioms.subjects.load import load_model
 
 COVERED_BY = {
     "epsilon": "linear_epsilon.yaml",
@@ -97,7 +96,7 @@ def off_by_one_percent(name: str) -> Rule:
 
 @pytest.mark.parametrize("spec", ["linear_attention.yaml"])
 def test_a_pair_whose_weights_are_nudged(failures: Outcome, monkeypatch: pytest.MonkeyPatch, spec: str) -> None:
-    original = axioms.subjects.build.load_model
+    original = load_model
 
     def nudged(name, options, *rest):  # type: ignore[no-untyped-def]
         model = original(name, options, *rest)
@@ -106,7 +105,7 @@ def test_a_pair_whose_weights_are_nudged(failures: Outcome, monkeypatch: pytest.
                 model.module.get_submodule("value").get_parameter("weight").add_(1e-3)
         return model
 
-    monkeypatch.setattr(axioms.subjects.build, "load_model", nudged)
+    monkeypatch.setattr("axioms.run.build.load_model", nudged)
     assert failures(spec, "-k", "forward_equivalence or (invariance and cp_lrp)") >= 2, (
         "the pair itself, and what relies on it"
     )

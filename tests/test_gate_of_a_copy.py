@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 RULE = (
-    "axioms/propagate/rules.py",
+    "axioms/engine/rules.py",
     "value if parts == 1 else scale_gradient(value, stabilized(value, parts, epsilon))",
     "value if parts == 1 else scale_gradient(value, 1.01 * stabilized(value, parts, epsilon))",
 )

@@ -20,16 +20,16 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from axioms.attribution import Decomposition
-from axioms.errors import InputError, MissingPackage, UnknownName, did_you_mean
-from axioms.registry import METHODS, Method
+from axioms.core.errors import InputError, MissingPackage, UnknownName, did_you_mean
+from axioms.core.registry import METHODS, Method
+from axioms.engine.attribution import Decomposition
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from axioms.subjects.inputs import Inputs
-    from axioms.subjects.model import Model
-    from axioms.subjects.targets import Target
+    from axioms.model.inputs import Inputs
+    from axioms.model.module import Model
+    from axioms.model.targets import Target
 
 Options = Mapping[str, Any]
 """Names and defaults; an option's type is its default's."""

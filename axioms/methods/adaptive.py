@@ -12,17 +12,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from axioms.errors import InputError
+from axioms.core.errors import InputError
+from axioms.core.registry import method
 from axioms.methods.gates import Order, best_order, removal_grouped, taylor
 from axioms.methods.removal import left_out, units_of
-from axioms.registry import method
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from axioms.subjects.inputs import Inputs
-    from axioms.subjects.model import Model
-    from axioms.subjects.targets import Target
+    from axioms.model.inputs import Inputs
+    from axioms.model.module import Model
+    from axioms.model.targets import Target
 
 
 @method("loo_adaptive", passes=None)

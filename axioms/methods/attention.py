@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from axioms.errors import NotDefined
-from axioms.registry import method
+from axioms.core.errors import NotDefined
+from axioms.core.registry import method
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from axioms.propagate.observe import Observation
-    from axioms.subjects.inputs import Inputs
-    from axioms.subjects.model import Model
-    from axioms.subjects.targets import Target
+    from axioms.engine.observe import Observation
+    from axioms.model.inputs import Inputs
+    from axioms.model.module import Model
+    from axioms.model.targets import Target
 
 
 @method("attention_rollout", passes=1 / 3)
@@ -28,7 +28,7 @@ def attention_rollout(
     """
     import torch
 
-    from axioms.propagate.observe import observe
+    from axioms.engine.observe import observe
 
     seen = observe(model, inputs)
     length = inputs.features.shape[1]

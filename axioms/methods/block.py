@@ -28,17 +28,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from axioms.errors import InputError
+from axioms.core.errors import InputError
+from axioms.core.registry import method
+from axioms.engine.composite import Composite, Entry, RuleRef
 from axioms.methods.lrp import attnlrp_composite
-from axioms.propagate.composite import Composite, Entry, RuleRef
-from axioms.registry import method
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from axioms.subjects.inputs import Inputs
-    from axioms.subjects.model import Model
-    from axioms.subjects.targets import Target
+    from axioms.model.inputs import Inputs
+    from axioms.model.module import Model
+    from axioms.model.targets import Target
 
 
 def block_composite(nodes: int = 16) -> Composite:
@@ -49,7 +49,7 @@ def block_composite(nodes: int = 16) -> Composite:
 @method("block_lrp", passes=None, composite=block_composite)
 def block_lrp(model: Model, inputs: Inputs, target: Target, *, nodes: int = 16) -> Tensor:
     """AttnLRP with each attention block as one operation, by Aumann-Shapley with `nodes` Gauss-Legendre nodes."""
-    from axioms.propagate.engine import propagate
+    from axioms.engine.engine import propagate
 
     if nodes < 1:
         raise InputError(f"block_lrp needs at least one node, not {nodes}.")

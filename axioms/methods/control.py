@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from axioms.registry import method
+from axioms.core.registry import method
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from axioms.subjects.inputs import Inputs
-    from axioms.subjects.model import Model
-    from axioms.subjects.targets import Target
+    from axioms.model.inputs import Inputs
+    from axioms.model.module import Model
+    from axioms.model.targets import Target
 
 
 @method("random", passes=0)

@@ -30,16 +30,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from axioms.core.registry import method
+from axioms.engine.composite import Composite, Entry, RuleRef
 from axioms.methods.lrp import SELECTIVE_SCAN, attnlrp_composite
-from axioms.propagate.composite import Composite, Entry, RuleRef
-from axioms.registry import method
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from axioms.subjects.inputs import Inputs
-    from axioms.subjects.model import Model
-    from axioms.subjects.targets import Target
+    from axioms.model.inputs import Inputs
+    from axioms.model.module import Model
+    from axioms.model.targets import Target
 
 
 def degree_composite(epsilon: float = 0.0) -> Composite:
@@ -51,7 +51,7 @@ def degree_composite(epsilon: float = 0.0) -> Composite:
 @method("degree_lrp", passes=1, composite=degree_composite)
 def degree_lrp(model: Model, inputs: Inputs, target: Target, *, epsilon: float = 0.0) -> Tensor:
     """AttnLRP with products split by polynomial degree: on homogeneous graphs, Gradient x Input / degree."""
-    from axioms.propagate.degrees import Degrees
-    from axioms.propagate.engine import propagate
+    from axioms.engine.degrees import Degrees
+    from axioms.engine.engine import propagate
 
     return propagate(model, inputs, target, degree_composite(epsilon), make=Degrees)

@@ -1,6 +1,6 @@
 """Leave-one-out by gates: f(1) - f(1 - e_j), estimated for all features at once from a few gradients.
 
-The gates g (axioms/propagate/gates.py) belong to the *removal*, not to the model's code: f(g) is one function,
+The gates g (axioms/engine/gates.py) belong to the *removal*, not to the model's code: f(g) is one function,
 whatever way the model computes it.
 
 *Invariance.* Two implementations that compute the same f(g) for every g, and not only at g = 1, have the same
@@ -29,16 +29,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from axioms.errors import InputError
+from axioms.core.errors import InputError
+from axioms.core.registry import method
 from axioms.methods.removal import units_of
-from axioms.registry import method
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from axioms.subjects.inputs import Inputs
-    from axioms.subjects.model import Model
-    from axioms.subjects.targets import Target
+    from axioms.model.inputs import Inputs
+    from axioms.model.module import Model
+    from axioms.model.targets import Target
 
 Order = Literal["first", "exact_block"]
 """The derivative itself, or with the exact change of each attention in place of its derivative."""
@@ -108,7 +108,7 @@ def slopes(
     """d f / d g and f at these gates: one forward and one backward pass, or one of each for every draw of a removal."""
     import torch
 
-    from axioms.propagate.gates import gated
+    from axioms.engine.gates import gated
 
     gates = gates.detach().requires_grad_()
     draws = 1 if inputs.drawn is None else inputs.drawn.shape[1]

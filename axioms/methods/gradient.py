@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from axioms.attribution import Decomposition
-from axioms.errors import InputError
-from axioms.propagate.composite import Composite
-from axioms.registry import method
+from axioms.core.errors import InputError
+from axioms.core.registry import method
+from axioms.engine.attribution import Decomposition
+from axioms.engine.composite import Composite
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from axioms.subjects.inputs import Inputs
-    from axioms.subjects.model import Model
-    from axioms.subjects.targets import Target
+    from axioms.model.inputs import Inputs
+    from axioms.model.module import Model
+    from axioms.model.targets import Target
 
 
 def plain_composite() -> Composite:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from axioms.core.registry import method
 from axioms.methods.gradient import differentiate, plain_composite
-from axioms.registry import method
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from axioms.subjects.inputs import Inputs
-    from axioms.subjects.model import Model
-    from axioms.subjects.targets import Target
+    from axioms.model.inputs import Inputs
+    from axioms.model.module import Model
+    from axioms.model.targets import Target
 
 
 @method("gradient_l1", passes=1, composite=plain_composite)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
-from axioms.propagate.composite import Composite, Entry, RuleRef
-from axioms.registry import method
+from axioms.core.registry import method
+from axioms.engine.composite import Composite, Entry, RuleRef
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from axioms.subjects.inputs import Inputs
-    from axioms.subjects.model import Model
-    from axioms.subjects.targets import Target
+    from axioms.model.inputs import Inputs
+    from axioms.model.module import Model
+    from axioms.model.targets import Target
 
 
 Layers = list[int]
@@ -61,7 +61,7 @@ SELECTIVE_SCAN = (
     Entry("gate", RuleRef("stop"), owning="A_log"),
     Entry("product", RuleRef("scan_product"), owning="A_log"),
 )
-"""MambaLRP: in a selective scan its parameters are constants (axioms/propagate/selective_scan.py).
+"""MambaLRP: in a selective scan its parameters are constants (axioms/engine/selective_scan.py).
 
 A module is one if it has the logarithm of a state matrix, as in Mamba, Mamba-2, Falcon-Mamba and Jamba."""
 
@@ -179,10 +179,10 @@ def lrp(
 
 def _relevance(model: Model, inputs: Inputs, target: Target, composite: Composite, engine: Engine) -> Tensor:
     if engine != "fast":
-        from axioms.propagate.explicit import propagate_explicit
+        from axioms.engine.explicit import propagate_explicit
 
         epsilon = 1e-12 if engine == "explicit" else engine["explicit"]
         return propagate_explicit(model, inputs, target, composite, epsilon=epsilon)
-    from axioms.propagate.engine import propagate
+    from axioms.engine.engine import propagate
 
     return propagate(model, inputs, target, composite)

@@ -7,16 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from axioms.errors import NotDefined
+from axioms.core.errors import NotDefined
+from axioms.core.registry import method
 from axioms.methods.lrp import attnlrp_composite
-from axioms.registry import method
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from axioms.subjects.inputs import Inputs
-    from axioms.subjects.model import Model
-    from axioms.subjects.targets import Target
+    from axioms.model.inputs import Inputs
+    from axioms.model.module import Model
+    from axioms.model.targets import Target
 
 ROTARY = "rotary"
 """Part of the name of a module that returns the cosines and sines of rotary positions."""
@@ -44,8 +44,8 @@ def pa_lrp(
     """
     import torch
 
-    from axioms.propagate import ledger
-    from axioms.propagate.engine import forward
+    from axioms.engine import ledger
+    from axioms.engine.engine import forward
 
     features = inputs.features.detach().requires_grad_()
     with positions_as_inputs(model.module, inputs) as positions:

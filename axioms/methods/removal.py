@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from axioms.attribution import within_batch
-from axioms.errors import InputError
-from axioms.registry import method
+from axioms.core.errors import InputError
+from axioms.core.registry import method
+from axioms.methods.running import within_batch
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from axioms.subjects.inputs import Inputs
-    from axioms.subjects.model import Model
-    from axioms.subjects.targets import Target
+    from axioms.model.inputs import Inputs
+    from axioms.model.module import Model
+    from axioms.model.targets import Target
 
 
 @method("loo", passes=None)
@@ -63,7 +63,7 @@ def left_out(
     rows: int,
 ) -> Tensor:
     """What leaving out unit `unit[k]` of example `example[k]` takes from the target's `output`, per feature of it."""
-    from axioms.subjects.probe import probe
+    from axioms.model.probe import probe
 
     removed = units[example] == unit.unsqueeze(1)
     (cut,) = probe(model, inputs, [target], example, removed, rows=rows, progress=within_batch())

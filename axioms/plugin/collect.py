@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from axioms.errors import SpecError
+from axioms.core.errors import SpecError
 from axioms.plugin.items import run_check
 from axioms.spec import TIERS, Check, expand_file
 
 if TYPE_CHECKING:
-    from axioms.run import Runner
+    from axioms.run.runner import Runner
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SpecFile | None:

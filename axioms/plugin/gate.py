@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from axioms.errors import InputError, SpecError, display_path
+from axioms.core.errors import InputError, SpecError, display_path
 from axioms.plugin.collect import item_name
 from axioms.report.baseline import DEFAULT_FILE, Saved, baseline_text, read_saved, spec_of, updated
 from axioms.report.drift import HEADER, Difference, difference

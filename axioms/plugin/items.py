@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from axioms.errors import AssetMissing, AxiomsError, MissingPackage, NotApplicable
+from axioms.core.errors import AssetMissing, AxiomsError, MissingPackage, NotApplicable
 from axioms.plugin.options import assets_required, kept_measurements, overrides
 from axioms.plugin.progress import Progress
 from axioms.report.tables import effect
-from axioms.resume import Interrupted, methods_of, state_of
+from axioms.run.resume import Interrupted, methods_of, state_of
 
 if TYPE_CHECKING:
-    from axioms.run import Result, Runner
+    from axioms.run.runner import Result, Runner
     from axioms.spec import Check
-    from axioms.statistics import PairedTest
+    from axioms.verdict.statistics import PairedTest
 
 RECORD = pytest.StashKey[dict[str, Any]]()
 REUSED = pytest.StashKey[tuple[int, int]]()
@@ -34,7 +34,7 @@ class CheckFailed(Exception):
 @pytest.fixture(scope="session")
 def axioms_runner(request: pytest.FixtureRequest) -> Generator[Runner]:
     """One runner for the session, so that checks share subjects and attributions."""
-    from axioms.run import Runner
+    from axioms.run.runner import Runner
 
     kept = kept_measurements(request.config)
     yield Runner(overrides(request.config), Progress(request.config), kept)
@@ -44,7 +44,7 @@ def axioms_runner(request: pytest.FixtureRequest) -> Generator[Runner]:
 
 def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> None:
     """Run the check, keep its record with the item, and fail if it does not pass."""
-    from axioms.report.records import record
+    from axioms.run.records import record
 
     state = state_of(check, overrides(request.config))
     if INTERRUPTED in request.config.stash:

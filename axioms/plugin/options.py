@@ -10,7 +10,7 @@ from axioms.spec import TIERS
 from axioms.subjects.assets import OFFLINE, cache_folder, switched_on
 
 if TYPE_CHECKING:
-    from axioms.kept import Kept
+    from axioms.run.cache import Kept
 
 FRESH = "AXIOMS_FRESH"
 REQUIRE_ASSETS = "AXIOMS_REQUIRE_ASSETS"
@@ -90,7 +90,7 @@ def assets_required(config: pytest.Config) -> bool:
 
 def kept_measurements(config: pytest.Config) -> Kept | None:
     """Where measurements are kept from run to run; None where everything is to be measured anew."""
-    from axioms.kept import Kept
+    from axioms.run.cache import Kept
 
     fresh = config.getoption("--axioms-fresh") or switched_on(FRESH)
     return None if fresh else Kept(cache_folder() / "measurements")

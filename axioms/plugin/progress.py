@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from axioms.bar import FETCHING, bar
+from axioms.core.bar import FETCHING, bar
 from axioms.plugin.options import is_worker
 
 QUIET_SECONDS = 2.0

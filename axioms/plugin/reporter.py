@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from axioms.errors import display_path
+from axioms.core.errors import display_path
 from axioms.plugin.gate import gate_of, not_run
 from axioms.plugin.items import INTERRUPTED, REUSED
 from axioms.report.baseline import saved_of

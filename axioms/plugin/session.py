@@ -13,7 +13,7 @@ import pytest
 from axioms.plugin.items import INTERRUPTED
 from axioms.plugin.options import apply_offline, is_worker, overrides
 from axioms.plugin.reporter import Reporter
-from axioms.resume import Interrupted
+from axioms.run.resume import Interrupted
 from axioms.spec import TIERS
 
 MARKERS: dict[str, str] = {

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from axioms.errors import InputError, display_path
+from axioms.core.errors import InputError, display_path
 
 BASELINE_VERSION = 1
 DEFAULT_FILE = "reports/baseline.json"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from axioms.papers.layouts import LAYOUTS, LayerLayout
 from axioms.report.drawing import SETTINGS, save
-from axioms.report.layouts import LAYOUTS, LayerLayout
 from axioms.report.paper import feeding
 from axioms.report.series import LayerBlock, layer_blocks
 

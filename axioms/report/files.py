@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from axioms.errors import InputError, did_you_mean, display_path
+from axioms.core.errors import InputError, did_you_mean, display_path
+from axioms.papers.layouts import LAYOUTS
 from axioms.report.agreement_tables import PREFIX, agreement_tables
 from axioms.report.grid import Grid
 from axioms.report.latex import document
-from axioms.report.layouts import LAYOUTS
 from axioms.report.paper import paper_tables
-from axioms.report.records import SCHEMA_VERSION
 from axioms.report.render import RENDERERS
+from axioms.run.records import read_results
 
 Record = dict[str, Any]
 
@@ -63,17 +62,3 @@ def chosen_tables(run: Path, name: str | None) -> list[Grid]:
     if name is not None and name not in grids:
         raise InputError(f"{display_path(run)} has no table {name!r}.{did_you_mean(name, grids)}")
     return list(grids.values()) if name is None else [grids[name]]
-
-
-def read_results(run: Path) -> dict[str, Any]:
-    """results.json of a folder, or the file itself."""
-    file = run / "results.json" if run.is_dir() else run
-    try:
-        document = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{display_path(file)} cannot be read: {error.strerror}.") from None
-    except ValueError:
-        raise InputError(f"{display_path(file)} is not JSON; give a run's folder or its results.json.") from None
-    if not isinstance(document, dict) or document.get("schema_version") != SCHEMA_VERSION:
-        raise InputError(f"{display_path(file)} is not a results.json of version {SCHEMA_VERSION}.")
-    return document

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from axioms.propagate.composite import Composite, RuleRef
-from axioms.registry import METHODS
+from axioms.core.registry import METHODS
+from axioms.engine.composite import Composite, RuleRef
 from axioms.report.grid import Block, Cell, Grid
 
 KINDS = {

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from axioms.papers.layouts import LAYOUTS, METHOD_NAMES, PAPER, Column, LayerLayout, MethodLayout
 from axioms.report.grid import Block, Cell, Grid, Number
-from axioms.report.layouts import LAYOUTS, METHOD_NAMES, PAPER, Column, LayerLayout, MethodLayout
 from axioms.report.series import LayerBlock, layer_blocks, position
 
 Record = dict[str, Any]
@@ -91,7 +91,7 @@ def quantity(record: Record, metric: str) -> dict[str, Any] | None:
         return None
     import numpy as np
 
-    from axioms.measure import aggregated
+    from axioms.verdict.measure import aggregated
 
     made = aggregated(np.asarray(values), aggregate, confidence=record["run"]["confidence"], seed=record["run"]["seed"])
     return {"value": made.value, "n": made.n, "interval": made.interval}

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from axioms.report.records import SCHEMA_VERSION
+from axioms.run.records import SCHEMA_VERSION
 
 PACKAGES = ("pytest-axioms", "torch", "transformers", "numpy", "scipy", "pytest", "pydantic")
 UNFINISHED = ("running", "interrupted")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from axioms.report.layouts import LayerLayout, Mode
+from axioms.papers.layouts import LayerLayout, Mode
 
 Record = dict[str, Any]
 Series = dict[tuple[str, str], list[float | None]]
@@ -122,7 +122,7 @@ def _intervals(layout: LayerLayout, records: Sequence[Record]) -> Intervals:
 def _interval(values: Sequence[float | None], run: dict[str, Any]) -> tuple[float, float] | None:
     import numpy as np
 
-    from axioms.measure import bootstrap_interval
+    from axioms.verdict.measure import bootstrap_interval
 
     known = np.array([value for value in values if value is not None])
     return bootstrap_interval(known, confidence=run["confidence"], seed=run["seed"])

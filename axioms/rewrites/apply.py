@@ -7,31 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from axioms.errors import RewriteError
-from axioms.registry import REWRITES
+from axioms.core.errors import RewriteError
+from axioms.core.registry import REWRITES
+from axioms.subjects.built import Moved
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import nn
 
-    from axioms.subjects.inputs import Inputs
+    from axioms.model.inputs import Inputs
 
 LARGEST_GAP = 1e-9
 """Between the outputs, in float64, relative to the largest output of an example."""
-
-
-@dataclass(frozen=True)
-class Moved:
-    """Inputs that mean the same: where the examples and the features went."""
-
-    inputs: Inputs
-    order: Tensor | None = None
-    """Example i is the one that was number order[i]; None where none moved."""
-    length: int | None = None
-    """How many of the first features were there before; None where all were."""
-
-    def back(self, rows: Tensor) -> Tensor:
-        """Rows of examples in the order that they had."""
-        return rows if self.order is None else rows[self.order.argsort()]
 
 
 @dataclass(frozen=True)
@@ -56,9 +42,9 @@ def checked_rewrite(
     """The rewritten copy and its forward gap, measured in float64; `RewriteError` where the function changed."""
     import torch
 
-    from axioms.checks.views import as_numpy, relative_gap
-    from axioms.subjects.build import outputs_of
-    from axioms.subjects.model import Model
+    from axioms.core.values import as_numpy, relative_gap
+    from axioms.model.module import Model
+    from axioms.subjects.built import outputs_of
 
     numbers = [*module.parameters(), *module.buffers()]
     exact = all(each.dtype == torch.float64 for each in numbers if each.is_floating_point())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from axioms.errors import NotApplicable
-from axioms.registry import rewrite
+from axioms.core.errors import NotApplicable
+from axioms.core.registry import rewrite
 
 if TYPE_CHECKING:
     from torch import nn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from axioms.registry import rewrite
+from axioms.core.registry import rewrite
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from axioms.errors import NotApplicable
-from axioms.registry import rewrite_inputs
-from axioms.rewrites.apply import Moved
+from axioms.core.errors import NotApplicable
+from axioms.core.registry import rewrite_inputs
+from axioms.subjects.built import Moved
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from axioms.subjects.inputs import Inputs
+    from axioms.model.inputs import Inputs
 
 
 @rewrite_inputs("reorder_batch")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from axioms.registry import rewrite
+from axioms.core.registry import rewrite
 
 if TYPE_CHECKING:
     from torch import nn
@@ -18,7 +18,7 @@ def written_attention(model: nn.Module) -> nn.Module:
     """
     import torch
 
-    from axioms.errors import NotApplicable
+    from axioms.core.errors import NotApplicable
     from axioms.rewrites.eager_attention import switched
     from axioms.rewrites.patterns import calls
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from axioms.registry import rewrite
+from axioms.core.registry import rewrite
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

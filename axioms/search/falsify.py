@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from axioms.attribution import run_method
-from axioms.errors import AxiomsError, MissingPackage, UncoveredOperation
-from axioms.registry import METHODS, Method
-from axioms.search.expressions import Expression, operations, variables
-from axioms.search.subject import ExpressionModel
-from axioms.subjects.inputs import read_inputs
-from axioms.subjects.model import Model
-from axioms.subjects.targets import choose
+from axioms.core.errors import AxiomsError, MissingPackage, UncoveredOperation
+from axioms.core.registry import METHODS, Method
+from axioms.methods.running import run_method
+from axioms.model.inputs import read_inputs
+from axioms.model.module import Model
+from axioms.model.targets import choose
+from axioms.subjects.expression_model import ExpressionModel
+from axioms.subjects.expressions import Expression, operations, variables
 
 if TYPE_CHECKING:
     from axioms.search.strategies import Example

@@ -9,8 +9,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from axioms.registry import AXIOMS, Axiom
-from axioms.source import Document, Path_, Place
+from axioms.core.registry import AXIOMS, Axiom
+from axioms.core.source import Document, Path_, Place
+from axioms.model.removals import Removal
 from axioms.spec.bounds import Bound
 from axioms.spec.metrics import SIDES, Reported, split_metric
 from axioms.spec.references import AxiomRef, MethodRef, RewriteRef
@@ -18,7 +19,6 @@ from axioms.spec.schema import Claims, Run, Spec, TableRef, Tier, options_in_che
 from axioms.spec.subject import Subject
 from axioms.spec.tolerance import Tolerance
 from axioms.spec.validate import load_spec
-from axioms.subjects.removals import Removal
 
 COMPARE = "compare"
 MODEL = "model"

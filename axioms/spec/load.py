@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from axioms.errors import Problem, SpecError, display_path
-from axioms.source import Document, Path_, read
+from axioms.core.errors import Problem, SpecError, display_path
+from axioms.core.source import Document, Path_, read
 
 MERGED = ("run", "subject")
 """Sections that `extends` merges key by key; every other section of the extending file replaces the base's."""

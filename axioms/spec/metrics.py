@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from axioms.errors import did_you_mean
-from axioms.registry import AXIOMS, Axiom
+from axioms.core.errors import did_you_mean
+from axioms.core.registry import AXIOMS, Axiom
 from axioms.spec.bounds import Bound
 
 AGGREGATES = ("mean", "max", "min", "median")

@@ -14,12 +14,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-import axioms.checks
-import axioms.methods
-import axioms.rewrites
-import axioms.subjects  # noqa: F401  (the four imports fill the registries)
-from axioms.errors import InputError, UnknownName, did_you_mean
-from axioms.registry import AXIOMS, DATA, METHODS, REWRITES, SUBJECTS, Registered, Registry
+from axioms.core.errors import InputError, UnknownName, did_you_mean
+from axioms.core.registry import AXIOMS, DATA, METHODS, REWRITES, SUBJECTS, Registered, Registry
 from axioms.subjects.fixtures import find_descriptor
 from axioms.subjects.hub import named_directly
 

@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from axioms.checks.sweeps import KINDS as SWEEPS
-from axioms.checks.sweeps import SweepKind
-from axioms.errors import did_you_mean
-from axioms.registry import AXIOMS, METHODS
-from axioms.report.layouts import LAYOUTS
+from axioms.core.errors import did_you_mean
+from axioms.core.registry import AXIOMS, METHODS, TABLES
+from axioms.model.removals import Removal
+from axioms.properties.sweeps import KINDS as SWEEPS
+from axioms.properties.sweeps import SweepKind
 from axioms.spec.bounds import Bound
 from axioms.spec.metrics import (
     Reported,
@@ -23,7 +23,6 @@ from axioms.spec.metrics import (
 from axioms.spec.references import AxiomRef, MethodRef, Strict, check_options, fail, named_schema
 from axioms.spec.subject import Subject, removal_schema
 from axioms.spec.tolerance import Tolerance, pattern_problem
-from axioms.subjects.removals import Removal
 
 Tier = Literal["smoke", "full", "paper"]
 TIERS: tuple[Tier, ...] = ("smoke", "full", "paper")
@@ -150,14 +149,14 @@ class SweepSpec(Strict):
 class TableRef(Strict):
     """Which table of the paper this spec feeds, and which part of it."""
 
-    name: str = Field(description="For example `table-2`.", json_schema_extra={"enum": list(LAYOUTS)})
+    name: str = Field(description="For example `table-2`.", json_schema_extra={"enum": list(TABLES)})
     block: str = Field("", description="The heading of its rows or its panel, for example `SST`.")
 
     @field_validator("name")
     @classmethod
     def _name(cls, name: str) -> str:
-        if name not in LAYOUTS:
-            raise fail(f"there is no table {name!r}.{did_you_mean(name, LAYOUTS)}")
+        if name not in TABLES:
+            raise fail(f"there is no table {name!r}.{did_you_mean(name, TABLES)}")
         return name
 
 

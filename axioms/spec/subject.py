@@ -13,10 +13,10 @@ from pydantic import (
     model_validator,
 )
 
-from axioms.registry import DATA, REWRITES, SUBJECTS
+from axioms.core.registry import DATA, REWRITES, SUBJECTS
+from axioms.model.removals import KINDS, Removal
+from axioms.model.targets import Wanted
 from axioms.spec.references import ALL_OR_SOME, DataRef, RewriteRef, Strict, SubjectRef, fail, known, named_schema
-from axioms.subjects.removals import KINDS, Removal
-from axioms.subjects.targets import Wanted
 
 
 def removal_schema() -> WithJsonSchema:

@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from axioms.checks.sweeps import KINDS, kind_of
-from axioms.errors import Problem, SpecError, did_you_mean
-from axioms.registry import AXIOMS, METHODS
-from axioms.source import Document, Path_
+from axioms.core.errors import Problem, SpecError, did_you_mean
+from axioms.core.registry import AXIOMS, METHODS
+from axioms.core.source import Document, Path_
+from axioms.properties.sweeps import KINDS, kind_of
 from axioms.spec.load import load
 from axioms.spec.metrics import split_metric
 from axioms.spec.schema import Spec, options_in_checks

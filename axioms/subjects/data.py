@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from axioms.errors import InputError
-from axioms.registry import data
+from axioms.core.errors import InputError
+from axioms.core.registry import data
 
 if TYPE_CHECKING:
     from torch import Tensor

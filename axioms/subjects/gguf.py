@@ -8,8 +8,8 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-from axioms.errors import AssetMissing, InputError
-from axioms.registry import subject
+from axioms.core.errors import AssetMissing, InputError
+from axioms.core.registry import subject
 from axioms.subjects import hub
 from axioms.subjects.assets import cache_folder
 from axioms.subjects.assets.download import sha256_of

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from axioms.errors import AssetMissing, InputError, did_you_mean
-from axioms.registry import subject
+from axioms.core.errors import AssetMissing, InputError, did_you_mean
+from axioms.core.registry import subject
 from axioms.subjects.assets import OFFLINE, switched_on
 from axioms.subjects.language import LanguageModel
 from axioms.subjects.paths import FolderOrName

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from axioms.errors import InputError
+from axioms.core.errors import InputError
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from axioms.subjects.inputs import Inputs
+    from axioms.model.inputs import Inputs
 
 NO_LIMIT = 10**6
 """Tokenizers that know no limit of their own say some huge number."""

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from axioms.errors import InputError
-from axioms.registry import subject
+from axioms.core.errors import InputError
+from axioms.core.registry import subject
 from axioms.subjects.language import LanguageModel
 
 if TYPE_CHECKING:

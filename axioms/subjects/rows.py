@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from axioms.errors import AssetMissing, InputError, did_you_mean
+from axioms.core.errors import AssetMissing, InputError, did_you_mean
 
 Column = str | int
 """A name from the header, or a number from 0 in a file without one."""

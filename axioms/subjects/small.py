@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from axioms.registry import subject
+from axioms.core.registry import subject
 
 if TYPE_CHECKING:
     from torch import nn
@@ -126,8 +126,8 @@ def linear_attention(
 
 @subject("expression")
 def expression(*, values: str, inputs: list[str] | None = None) -> nn.Module:
-    """A small computation graph written in the spec, `expression: "(a*a)*b"`; axioms/search/expressions.py says how."""
-    from axioms.search.expressions import parse
-    from axioms.search.subject import ExpressionModel
+    """A small computation graph written in the spec, `expression: "(a*a)*b"`; see subjects/expressions.py."""
+    from axioms.subjects.expression_model import ExpressionModel
+    from axioms.subjects.expressions import parse
 
     return ExpressionModel(parse(values), inputs)

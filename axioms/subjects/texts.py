@@ -7,8 +7,8 @@ import warnings
 from pathlib import Path
 from typing import Any, Literal
 
-from axioms.errors import InputError, SubjectWarning, did_you_mean
-from axioms.registry import data
+from axioms.core.errors import InputError, SubjectWarning, did_you_mean
+from axioms.core.registry import data
 from axioms.subjects.data import Data
 from axioms.subjects.paths import FilePath
 from axioms.subjects.rows import Column, Table, read_table

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from axioms.errors import InputError, did_you_mean
-from axioms.registry import subject
+from axioms.core.errors import InputError, did_you_mean
+from axioms.core.registry import subject
 
 if TYPE_CHECKING:
     from torch import nn

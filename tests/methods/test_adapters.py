@@ -13,9 +13,9 @@ from pydantic import ValidationError
 from torch import Tensor, nn
 
 import axioms
-from axioms.errors import InputError, MissingPackage, UnknownName
+from axioms.core.errors import InputError, MissingPackage, UnknownName
+from axioms.core.registry import METHODS
 from axioms.methods.adapters import CAPTUM, LXT, ZENNIT, required
-from axioms.registry import METHODS
 from axioms.subjects.modules import Expression, LinearAttention, fixed_linear
 from axioms.subjects.tiny import tiny
 
@@ -242,7 +242,7 @@ def test_options_are_checked_without_the_package() -> None:
 
 def test_resolving_imports_neither_the_packages_nor_torch() -> None:
     code = (
-        "import sys; from axioms.registry import METHODS; import axioms.methods\n"
+        "import sys; from axioms.core.registry import METHODS; import axioms.methods\n"
         "METHODS.get('captum:Saliency').options_model(); METHODS.get('zennit:EpsilonPlus')\n"
         "print([name for name in ('torch', 'captum', 'zennit') if name in sys.modules])"
     )

@@ -9,13 +9,13 @@ import torch
 from torch import Tensor, nn
 
 import axioms
-from axioms.errors import InputError
+from axioms.core.dtypes import KeepFloat64
+from axioms.core.errors import InputError
 from axioms.methods import alti
 from axioms.methods.alti import logit_shares
-from axioms.propagate.precision import KeepFloat64
-from axioms.subjects.inputs import read_inputs
-from axioms.subjects.model import Model
-from axioms.subjects.targets import choose
+from axioms.model.inputs import read_inputs
+from axioms.model.module import Model
+from axioms.model.targets import choose
 from axioms.subjects.tiny import tiny
 
 IDS = torch.tensor([[5, 7, 11, 13, 9], [8, 30, 21, 4, 17]])

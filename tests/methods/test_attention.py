@@ -10,11 +10,11 @@ import torch
 from torch import nn
 
 import axioms
-from axioms.errors import InputError
-from axioms.propagate.observe import observe
-from axioms.propagate.precision import KeepFloat64
-from axioms.subjects.inputs import read_inputs
-from axioms.subjects.model import Model
+from axioms.core.dtypes import KeepFloat64
+from axioms.core.errors import InputError
+from axioms.engine.observe import observe
+from axioms.model.inputs import read_inputs
+from axioms.model.module import Model
 from axioms.subjects.modules import Expression, ScalarAttention
 from axioms.subjects.tiny import ARCHITECTURES, tiny
 

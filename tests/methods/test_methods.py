@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import axioms
-from axioms.errors import InputError
+from axioms.core.errors import InputError
 from axioms.subjects.modules import Expression, LinearAttention
 
 cubic = Expression(lambda a, b, c: a * a * b + 2 * b * c - c)

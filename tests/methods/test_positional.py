@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 import axioms
-from axioms.errors import InputError
-from axioms.propagate.precision import KeepFloat64
+from axioms.core.dtypes import KeepFloat64
+from axioms.core.errors import InputError
 from axioms.subjects.tiny import tiny
 
 IDS = torch.tensor([[5, 7, 11, 13, 9], [8, 30, 21, 4, 17]])

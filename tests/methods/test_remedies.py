@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 import axioms
-from axioms.errors import InputError
-from axioms.propagate.gates import gated
-from axioms.registry import METHODS
-from axioms.subjects.inputs import read_inputs
-from axioms.subjects.model import Model
+from axioms.core.errors import InputError
+from axioms.core.registry import METHODS
+from axioms.engine.gates import gated
+from axioms.model.inputs import read_inputs
+from axioms.model.module import Model
+from axioms.model.targets import choose
 from axioms.subjects.modules import Expression
-from axioms.subjects.targets import choose
 from axioms.subjects.tiny import tiny
 
 cubic = Expression(lambda a, b, c: a * a * b + 2 * b * c - c)

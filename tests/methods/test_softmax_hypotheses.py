@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import axioms
-from axioms.propagate.gradients import scale_gradient
-from axioms.propagate.operations import Operation
-from axioms.propagate.rules import RULES
-from axioms.run import Runner
+from axioms.engine.gradients import scale_gradient
+from axioms.engine.operations import Operation
+from axioms.engine.rules import RULES
+from axioms.run.runner import Runner
 from axioms.spec import expand_file
 from axioms.subjects.modules import AttentionBlock
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from axioms.errors import SpecError
+from axioms.core.errors import SpecError
 from axioms.report.absent import absent
 from axioms.report.accounts import accounts_table
-from axioms.report.records import record
-from axioms.run import Runner
+from axioms.run.records import record
+from axioms.run.runner import Runner
 from axioms.spec import expand_file
 
 Write = Callable[..., Path]

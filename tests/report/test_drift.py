@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from axioms.cli import main
+from axioms.commands.main import main
 from axioms.report.baseline import Saved, baseline_text, read_saved, rounded, updated
 from axioms.report.drift import Difference, difference
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from axioms.cli import main
+from axioms.commands.main import main
 from axioms.report import html
 from axioms.report.write import write_report
 from tests.report.conftest import make_document, make_record

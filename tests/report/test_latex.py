@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from axioms.cli import main
+from axioms.commands.main import main
 from axioms.report.agreement_tables import agreement_tables
 from axioms.report.grid import Block, Grid, Number
 from axioms.report.latex import document, escape, latex_table
 from axioms.report.method_table import every_method
 from axioms.report.paper import paper_tables
-from axioms.report.records import SCHEMA_VERSION
 from axioms.report.tables import Record
+from axioms.run.records import SCHEMA_VERSION
 
 REQUIRED = "AXIOMS_REQUIRE_LATEX"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from axioms.attribution import attribute
-from axioms.propagate.composite import Composite
-from axioms.registry import METHODS
+from axioms.core.registry import METHODS
+from axioms.engine.composite import Composite
+from axioms.methods.attribute import attribute
 from axioms.report.method_table import every_method, method_table
 from axioms.subjects.data import random_tokens
 from axioms.subjects.tiny import tiny

@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from axioms.cli import main
-from axioms.measure import bootstrap_interval
+from axioms.commands.main import main
+from axioms.papers.layouts import LAYOUTS, LayerLayout
 from axioms.report.figures import save_figures
 from axioms.report.files import write_tables
 from axioms.report.gallery import draw_all
 from axioms.report.grid import Grid, Number
 from axioms.report.latex import escape
-from axioms.report.layouts import LAYOUTS, LayerLayout
 from axioms.report.paper import paper_tables
-from axioms.report.records import SCHEMA_VERSION
 from axioms.report.render import RENDERERS
 from axioms.report.series import layer_blocks
+from axioms.run.records import SCHEMA_VERSION
+from axioms.verdict.measure import bootstrap_interval
 
 MODES = ("front_to_back", "back_to_front", "single")
 
@@ -297,7 +297,7 @@ def test_the_same_numbers_give_the_same_figure(tmp_path: Path) -> None:
 
 
 def test_matplotlib_is_imported_only_to_draw() -> None:
-    code = "import axioms.plugin, axioms.cli, sys; print('matplotlib' in sys.modules)"
+    code = "import axioms.plugin, axioms.commands.main, sys; print('matplotlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

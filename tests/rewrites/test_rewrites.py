@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import nn
 
-from axioms.errors import NotApplicable, RewriteError
-from axioms.registry import REWRITES, Rewrite, rewrite
+from axioms.core.errors import NotApplicable, RewriteError
+from axioms.core.registry import REWRITES, Rewrite, rewrite
+from axioms.model.inputs import Inputs, read_inputs
 from axioms.rewrites.apply import apply_rewrite, checked_rewrite
 from axioms.subjects.data import random_images, random_points, random_tokens
-from axioms.subjects.inputs import Inputs, read_inputs
 from axioms.subjects.small import linear_attention, relu_net
 from axioms.subjects.tiny import tiny
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from axioms.cli import main
-from axioms.run import Runner
-from axioms.search.expressions import Binary, parse, walk
+from axioms.commands.main import main
+from axioms.run.runner import Runner
 from axioms.search.falsify import falsify, is_same, peeled
 from axioms.search.strategies import Example
 from axioms.spec import expand_file
+from axioms.subjects.expressions import Binary, parse, walk
 
 
 def test_attnlrp_is_falsified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,12 +8,12 @@ from hypothesis import assume, given
 from torch import Tensor
 
 import axioms
-from axioms.errors import UncoveredOperation
-from axioms.registry import METHODS
-from axioms.search.expressions import Expression, variables, walk
+from axioms.core.errors import UncoveredOperation
+from axioms.core.registry import METHODS
 from axioms.search.falsify import LEAST_VALUE, NEAREST_KINK, compare
 from axioms.search.strategies import Example, examples, expressions
-from axioms.search.subject import ExpressionModel
+from axioms.subjects.expression_model import ExpressionModel
+from axioms.subjects.expressions import Expression, variables, walk
 
 POINT = {"a": 1.25, "b": -0.75, "c": 2.0}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from axioms.errors import SpecError
+from axioms.core.errors import SpecError
 from axioms.spec.load import load
 
 

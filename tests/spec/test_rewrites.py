@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from axioms.errors import InputError, NotApplicable, SpecError
-from axioms.judge import Verdict
-from axioms.registry import REWRITES
-from axioms.run import Runner
+from axioms.core.errors import InputError, NotApplicable, SpecError
+from axioms.core.registry import REWRITES
+from axioms.run.runner import Runner
 from axioms.spec import expand_file
+from axioms.verdict.judge import Verdict
 
 SPEC = """
 claim: Rewriting changes nothing.
@@ -148,7 +148,7 @@ def test_the_matrix_claims_nothing_against_methods_of_the_function(root: Path) -
 
 def test_a_pair_takes_relevance_back_to_where_it_was(write_spec: Write) -> None:
     """Seeded fault: a method that sees the order of the batch is caught by reordering it."""
-    from axioms.registry import METHODS, Method
+    from axioms.core.registry import METHODS, Method
 
     text = SPEC.replace("PAIR", "rewrite: reorder_batch").replace("lrp_gamma", "by_place")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from axioms.cli import schema_text
-from axioms.registry import METHODS
+from axioms.commands.main import schema_text
+from axioms.core.registry import METHODS
 
 
 def test_the_committed_schema_is_fresh(root: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from axioms.errors import SpecError
-from axioms.registry import AXIOMS
+from axioms.core.errors import SpecError
+from axioms.core.registry import AXIOMS
 from axioms.spec import expand_file
 from axioms.spec.tolerance import DEFAULTS, Tolerance, tolerance_of
 

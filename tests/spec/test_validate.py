@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from axioms.errors import SpecError
+from axioms.core.errors import SpecError
 from axioms.spec.validate import load_spec
 
 Write = Callable[..., Path]

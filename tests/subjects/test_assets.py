@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from axioms.cli import main
-from axioms.errors import AssetMissing, InputError, SpecError, SubjectWarning
+from axioms.commands.main import main
+from axioms.core.errors import AssetMissing, InputError, SpecError, SubjectWarning
 from axioms.subjects.assets import Store, find_asset, known_assets, locate
 from axioms.subjects.assets.manifest import read_manifest
 
@@ -234,5 +234,5 @@ def test_the_command(outside: StandIn, near: Path, tmp_path: Path, capsys: pytes
 
 
 def test_listing_assets_does_not_import_torch(tmp_path: Path) -> None:
-    code = "import sys; from axioms.cli import main; main(['assets']); sys.exit('torch' in sys.modules)"
+    code = "import sys; from axioms.commands.main import main; main(['assets']); sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

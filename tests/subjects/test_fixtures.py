@@ -8,10 +8,10 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from axioms.errors import InputError, SpecError
-from axioms.registry import DATA
-from axioms.subjects.build import load_module
+from axioms.core.errors import InputError, SpecError
+from axioms.core.registry import DATA
 from axioms.subjects.fixtures import find_descriptor
+from axioms.subjects.load import load_module
 
 MODEL = "kind: model\nbuild: linear\noptions: {weight: [[1, 2]]}\nweights: w.safetensors\nsource: s\nlicence: l\n"
 

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 
-from axioms.errors import AssetMissing, InputError
-from axioms.run import Runner
+from axioms.core.errors import AssetMissing, InputError
+from axioms.run.build import build_subject
+from axioms.run.runner import Runner
 from axioms.spec import expand_file
 from axioms.subjects import gguf
-from axioms.subjects.build import BuiltSubject, build_subject, load_model
+from axioms.subjects.built import BuiltSubject
 from axioms.subjects.hub import named_directly, snapshot
 from axioms.subjects.language import LanguageModel, token_limit, tokenize
+from axioms.subjects.load import load_model
 
 if TYPE_CHECKING:
     from tests.subjects.conftest import StandIn
@@ -108,7 +110,7 @@ def test_a_name_with_a_slash_is_a_model(repository: Repository, spec: Callable[.
     ],
 )
 def test_what_validation_says(spec: Callable[..., Path], model: str, what: str) -> None:
-    from axioms.errors import SpecError
+    from axioms.core.errors import SpecError
 
     with pytest.raises(SpecError) as error:
         expand_file(spec(model, ["the film"]))
@@ -190,7 +192,7 @@ def test_an_unreachable_hub_is_asked_once(
     runner = Runner()
     with pytest.raises(AssetMissing, match=r"the hub cannot be reached .* with HF_HOME; or give the path of a folder"):
         runner.run(checks[0])
-    monkeypatch.setattr("axioms.run.build_subject", None)
+    monkeypatch.setattr("axioms.run.runner.build_subject", None)
     with pytest.raises(AssetMissing, match="the hub cannot be reached"):
         runner.run(checks[1])
 

@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification, BertModel
 
-from axioms.errors import InputError
+from axioms.core.errors import InputError
 from axioms.subjects.lora import lora_classifier, merge
 
 SCALE = 2.0

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from axioms.errors import AssetMissing
+from axioms.core.errors import AssetMissing
 from axioms.subjects.accuracy import accuracy
 from axioms.subjects.assets import locate
-from axioms.subjects.build import load_model
+from axioms.subjects.load import load_model
 from axioms.subjects.overlap import overlapping
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

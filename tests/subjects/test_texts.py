@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from axioms.errors import AssetMissing, InputError, SubjectWarning
-from axioms.registry import DATA
+from axioms.core.errors import AssetMissing, InputError, SubjectWarning
+from axioms.core.registry import DATA
 from axioms.subjects import Data
 from axioms.subjects.fixtures import find_descriptor
 

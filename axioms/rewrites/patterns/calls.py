@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from axioms.errors import NotApplicable
+from axioms.core.errors import NotApplicable
 
 Written = Callable[..., Tensor]
 

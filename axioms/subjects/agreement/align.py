@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from axioms.errors import InputError
+from axioms.core.errors import InputError
 from axioms.subjects.agreement.sample import Sample, Span
 
 Reads = Literal["last", "mask"]

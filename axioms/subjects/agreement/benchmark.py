@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from axioms.errors import InputError
+from axioms.core.errors import InputError
 from axioms.subjects.agreement.align import Aligned, align
 from axioms.subjects.agreement.sample import Sample
 

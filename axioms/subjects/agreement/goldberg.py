@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from axioms.errors import AssetMissing, InputError, MissingPackage
+from axioms.core.errors import AssetMissing, InputError, MissingPackage
 from axioms.subjects.agreement.sample import Sample, Span
 
 MASK = "***mask***"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from axioms.errors import InputError
-from axioms.registry import data, subject
+from axioms.core.errors import InputError
+from axioms.core.registry import data, subject
 from axioms.subjects.agreement.benchmark import of_samples
 from axioms.subjects.agreement.goldberg import read, spacy_parser
 from axioms.subjects.agreement.grammar import MOST_ATTRACTORS, sentences

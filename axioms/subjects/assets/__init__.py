@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from axioms.bar import Bar
+from axioms.core.bar import Bar
 from axioms.subjects.assets.download import Report
 from axioms.subjects.assets.manifest import Asset, find_asset, known_assets
 from axioms.subjects.assets.store import OFFLINE, Store, cache_folder, overall, switched_on

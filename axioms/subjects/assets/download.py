@@ -9,7 +9,7 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from axioms.bar import FETCHING
+from axioms.core.bar import FETCHING
 
 Report = Callable[[str, int, int], None]
 """Progress: what, how much is done, how much there is."""

@@ -18,8 +18,8 @@ from pydantic import (
     field_validator,
 )
 
-from axioms.errors import InputError, SpecError, did_you_mean
-from axioms.source import read
+from axioms.core.errors import InputError, SpecError, did_you_mean
+from axioms.core.source import read
 
 FILE = "fixtures/assets.yaml"
 DATA_FORMATS = (".safetensors", ".json", ".jsonl", ".csv", ".tsv", ".txt", ".gguf", ".parquet")

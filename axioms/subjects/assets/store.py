@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
-from axioms.errors import AssetMissing, SubjectWarning
+from axioms.core.errors import AssetMissing, SubjectWarning
 from axioms.subjects.assets.download import FetchFailed, Report, sha256_of
 from axioms.subjects.assets.manifest import Asset
 from axioms.subjects.assets.sources import fetch

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from axioms.errors import InputError
+from axioms.core.errors import InputError
 from axioms.subjects.agreement.align import align, covering, one_token
 from axioms.subjects.agreement.grammar import sentences
 from axioms.subjects.agreement.sample import Sample

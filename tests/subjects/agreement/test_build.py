@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 import torch
 
-from axioms.errors import InputError
-from axioms.registry import DATA, SUBJECTS, Registered
+from axioms.core.errors import InputError
+from axioms.core.registry import DATA, SUBJECTS, Registered
+from axioms.model.targets import choose
+from axioms.run.build import build_subject
 from axioms.spec import Run, Subject
 from axioms.subjects.agreement.benchmark import of_samples
 from axioms.subjects.agreement.sample import Sample
-from axioms.subjects.build import BuiltSubject, build_subject
+from axioms.subjects.built import BuiltSubject
 from axioms.subjects.data import Data
 from axioms.subjects.language import LanguageModel
-from axioms.subjects.targets import choose
 
 ROOT = Path(__file__).parents[3]
 RUN = Run(dtype="float64", device="cpu")

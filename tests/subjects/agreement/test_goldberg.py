@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from axioms.errors import AssetMissing, InputError, MissingPackage
+from axioms.core.errors import AssetMissing, InputError, MissingPackage
 from axioms.subjects.agreement.goldberg import MASK, read, spacy_parser, subject_of
 
 

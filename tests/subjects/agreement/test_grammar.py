@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from axioms.errors import InputError
+from axioms.core.errors import InputError
 from axioms.subjects.agreement.grammar import NOUNS, VERBS, sentences, stream
 from axioms.subjects.agreement.sample import Sample
 from axioms.subjects.agreement.sources import agreement_sentences

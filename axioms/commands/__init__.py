@@ -1,0 +1,1 @@
+"""The `axioms` command: one file or folder for each subcommand."""

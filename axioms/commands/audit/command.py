@@ -1,0 +1,141 @@
+"""`axioms audit`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from axioms.core.errors import AxiomsError, InputError, display_path
+from axioms.core.registry import METHODS, REWRITES
+
+if TYPE_CHECKING:
+    from axioms.commands.audit.audit import Audit
+
+DEFAULT = "loo,gradient_x_input,attnlrp,cp_lrp"
+ABOUT = """\
+Rewrite your model in every way that keeps its function (`axioms list` names the rewrites), attribute before and after,
+and print what each method makes of it. The model is built by a function of yours that takes nothing:
+
+    def build():
+        return model             # a language model of transformers: random tokens are its inputs
+        return model, inputs     # any other: a tensor of batch x features, or a mapping for the forward pass
+
+Everything is computed in float64 on the CPU, on a copy. A method without a rule for what a rewrite writes out says so;
+that is shown as `refused` and is no violation.
+Exit code: 0 if every method holds on every rewrite that applies, 1 if one is violated and not allowed, 2 if it did not
+run."""
+
+
+def add_parser(commands: Any) -> None:
+    """The subcommand and its options."""
+    parser = commands.add_parser(
+        "audit",
+        help="run every applicable rewrite on your own model and print the matrix",
+        description=ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "model", metavar="MODULE:FUNCTION", help="what builds the model, for example mypackage.model:build"
+    )
+    parser.add_argument("--methods", default=DEFAULT, metavar="A,B", help=f"method names, with commas ({DEFAULT})")
+    parser.add_argument("--rewrites", default="all", metavar="A,B", help="rewrite names, with commas (all)")
+    parser.add_argument("--target", default="predicted", metavar="CLASS", help="the output to explain (predicted)")
+    parser.add_argument("--bound", type=float, default=1e-9, help="largest relative gap that still holds (1e-9)")
+    parser.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="METHOD:REWRITE",
+        help="a violation that is known and does not fail the audit; `*` for all, may be given more than once",
+    )
+    parser.add_argument("--figure", type=Path, metavar="DIR", help="save the matrix as a heatmap there")
+    parser.add_argument(
+        "--import", dest="modules", action="append", default=[], metavar="MODULE", help="import this first"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Audit and print."""
+    import axioms.methods
+    import axioms.rewrites  # noqa: F401  (fill the registries)
+
+    try:
+        sys.path.insert(0, str(Path.cwd()))
+        for module in options.modules:
+            importlib.import_module(module)
+        methods = _names(options.methods, METHODS)
+        rewrites = list(REWRITES) if options.rewrites == "all" else _names(options.rewrites, REWRITES)
+        allow = frozenset(_allowed(each, methods, rewrites) for each in options.allow)
+        target = int(options.target) if options.target.lstrip("-").isdigit() else options.target
+        from axioms.commands.audit.audit import audit, load_model
+
+        model, given = load_model(options.model)
+        found = audit(
+            model,
+            given,
+            methods,
+            rewrites,
+            target=target,
+            bound=options.bound,
+            allow=allow,
+            name=options.model,
+            progress=_progress,
+        )
+    except AxiomsError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print("\n".join(shown(found, shutil.get_terminal_size().columns)))
+    if options.figure is not None:
+        from axioms.report.figures_matrix import save_matrix
+
+        for file in save_matrix(found.cells, options.figure):
+            print(f"figure: {display_path(file)}")
+    return 1 if found.broken else 0
+
+
+def shown(found: Audit, width: int) -> list[str]:
+    """The matrix, what does not apply, and the answer."""
+    from axioms.report.rewrites import matrix_of
+    from axioms.report.tables import within
+
+    lines = within(max(width, 60), *matrix_of(found.cells))
+    if any(cell.claimed and cell.verdict == "violated" for cell in found.cells):
+        lines.append("* violated, as --allow says")
+    refused = {cell.rewrite: cell.because for cell in found.cells if cell.verdict == "refused"}
+    lines += ["", *(f"refused on {rewrite}: {why.partition('. ')[0]}." for rewrite, why in refused.items())]
+    lines += [f"{rewrite} does not apply: {why}" for rewrite, why in found.not_applicable.items()]
+    broken = sorted(found.broken, key=lambda cell: -(cell.gap or 0))
+    lines.append("")
+    lines.append(
+        f"{len(found.gaps)} rewrites apply, the largest forward gap is {max(found.gaps.values(), default=0):.0e}. "
+        f"{len(broken)} of {len(found.cells)} cells are violated and not allowed"
+        + (": " + ", ".join(f"{cell.method}:{cell.rewrite}" for cell in broken) if broken else "")
+        + "."
+    )
+    return lines
+
+
+def _names(text: str, registry: Any) -> list[str]:
+    names = [name for name in text.split(",") if name]
+    for name in names:
+        registry.get(name)
+    if not names:
+        raise InputError(f"name at least one {registry.what}.")
+    return list(dict.fromkeys(names))
+
+
+def _allowed(text: str, methods: list[str], rewrites: list[str]) -> tuple[str, str]:
+    method, _, rewrite = text.rpartition(":")
+    if method not in (*methods, "*") or rewrite not in (*rewrites, "*"):
+        raise InputError(f"--allow {text!r} is not METHOD:REWRITE with a method and a rewrite of this audit.")
+    return method, rewrite
+
+
+def _progress(what: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{what}", end="\r", file=sys.stderr, flush=True)

@@ -1,0 +1,47 @@
+"""`axioms compare`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from axioms.core.errors import InputError
+from axioms.report.baseline import read_saved
+from axioms.report.drift import HEADER, difference
+from axioms.report.tables import aligned
+
+ABOUT = """\
+Compare every metric of two runs and print those that moved further than they may, those that are gone and those that
+are new. A run is its folder (reports/latest), its results.json or a baseline.json.
+
+What a metric may move by is in results.json, as the spec or the dtype has it: that of AFTER, or of BEFORE where AFTER
+is a baseline. Two baselines are compared under the tolerance of float64. Metrics of time are never compared.
+Exit code: 0 if nothing drifted, 1 if something did or is gone, 2 if one of them cannot be read."""
+
+
+def add_parser(commands: Any) -> None:
+    """The subcommand and its options."""
+    parser = commands.add_parser(
+        "compare",
+        help="print what changed between two runs, and fail on drift",
+        description=ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("before", type=Path, metavar="BEFORE", help="a run or a baseline")
+    parser.add_argument("after", type=Path, metavar="AFTER", help="a run or a baseline")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compare and print; the exit code."""
+    try:
+        found = difference(read_saved(options.before), read_saved(options.after))
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    if found.changes:
+        print("\n".join(aligned(HEADER, found.rows())), end="\n\n")
+    print("\n".join(found.in_words()))
+    return 1 if found.failed else 0

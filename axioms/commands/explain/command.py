@@ -1,0 +1,144 @@
+"""`axioms explain`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from axioms.core.bar import Bar
+from axioms.core.errors import AxiomsError, InputError, display_path
+
+if TYPE_CHECKING:
+    from axioms.commands.explain.explain import Found, Question
+
+DEFAULT = "loo,attnlrp,cp_lrp,removal_taylor"
+PAGE = Path("reports/explain.html")
+QUIET_SECONDS = 2.0
+ABOUT = """\
+Attribute the output of a model to the tokens of one text, by several methods: in colour in the terminal (NO_COLOR, or a
+pipe, gives signed numbers instead), and as a page with every number and the ledger of the methods that propagate
+relevance. `LOO r` is Pearson's correlation with leave-one-out over the tokens of this text.
+
+    axioms explain minilm-sentiment "it is not that the film is bad , exactly"
+    axioms explain smollm2 "The keys to the cabinet" --target "{logit_difference: [are, is]}"
+    axioms explain ./my-model "..." --methods "attnlrp,{integrated_gradients: {steps: 50}}" --ledger
+
+MODEL is a fixture (fixtures/NAME.yaml here or above), OWNER/NAME on the hub, or a folder laid out as one.
+An interruption keeps what was finished. Exit code: 0 if some method has an answer, 2 if none has."""
+
+
+def add_parser(commands: Any) -> None:
+    """The subcommand and its options."""
+    parser = commands.add_parser(
+        "explain",
+        help="attribute one text to its tokens by several methods, in colour, and as a page",
+        description=ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("model", metavar="MODEL", help="a fixture, OWNER/NAME on the hub, or a folder")
+    parser.add_argument("text", metavar="TEXT", help="the text; - reads it from standard input")
+    parser.add_argument(
+        "--methods", default=DEFAULT, metavar="A,B", help=f"as a spec lists them, options included ({DEFAULT})"
+    )
+    parser.add_argument("--task", metavar="TASK", help="classifier, masked-lm or causal-lm; by default what it says")
+    parser.add_argument(
+        "--target",
+        default="predicted",
+        metavar="CLASS",
+        help="what is explained: predicted, a class or token by number or name, or a mapping as in a spec (predicted)",
+    )
+    parser.add_argument(
+        "--remove", metavar="KIND", help="what leaving a token out means, as in a spec (attention_mask)"
+    )
+    parser.add_argument("--dtype", default="float32", help="float64, float32, float16 or bfloat16 (float32)")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, ... (auto)")
+    parser.add_argument("--ledger", action="store_true", help="print the whole ledger, layer by layer")
+    parser.add_argument("--out", type=Path, default=PAGE, metavar="FILE", help=f"where the page goes ({PAGE})")
+    parser.add_argument("--offline", action="store_true", help="fetch nothing (AXIOMS_OFFLINE=1)")
+    parser.add_argument(
+        "--import", dest="modules", action="append", default=[], metavar="MODULE", help="import this first"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Ask, print as answers come, write the page."""
+    from axioms.subjects.assets import OFFLINE
+
+    if options.offline:
+        os.environ[OFFLINE] = "1"
+    try:
+        sys.path.insert(0, str(Path.cwd()))
+        for module in options.modules:
+            importlib.import_module(module)
+        text = sys.stdin.read() if options.text == "-" else options.text
+        question, found = _answered(options, text.strip())
+        file = _written(options, text.strip(), question, found)
+    except AxiomsError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"page: {display_path(file)}")
+    return 0 if any(not each.reason for each in found) else 2
+
+
+def _answered(options: argparse.Namespace, text: str) -> tuple[Question, list[Found]]:
+    from axioms.commands.explain.request import read_request
+
+    request = read_request(options)
+    print(f"loading {options.model} ...", file=sys.stderr, flush=True)
+    from axioms.commands.explain.explain import ask, explain
+    from axioms.commands.explain.terminal import block, legend, wants_colour
+    from axioms.subjects.load import load_model
+
+    model = load_model(request.model.name, request.model.options, request.near, request.run.seed)
+    question = ask(model, text, request.target, request.remove, request.run)
+    if question.cut:
+        count = len(question.tokens)
+        print(f"the text is longer than the model's limit and was cut after {count} tokens.", file=sys.stderr)
+    colour, width = wants_colour(sys.stdout), shutil.get_terminal_size().columns
+    print(f"explained: {question.about}: {question.output:.4f}")
+    print(f"{len(question.tokens)} tokens, left out by {question.removal}; {legend(colour)}")
+    answers = []
+    try:
+        for found in explain(question, request.methods, _Patient()):
+            answers.append(found)
+            lines = block(found, question.pieces, width=width, colour=colour)
+            if options.ledger and found.ledger is not None:
+                lines += [f"  {line}" for line in found.ledger.table().splitlines()]
+            print("\n".join(["", *lines]), flush=True)
+    except KeyboardInterrupt:
+        print("\ninterrupted: the page has what was finished.", file=sys.stderr)
+    print()
+    return question, answers
+
+
+def _written(options: argparse.Namespace, text: str, question: Question, found: list[Found]) -> Path:
+    from axioms.commands.explain.page import explanation_page
+
+    file: Path = options.out
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(explanation_page(options.model, text, question, found), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{display_path(file)} cannot be written: {error.strerror}.") from None
+    return file
+
+
+class _Patient:
+    """A bar for what takes more than a moment."""
+
+    def __init__(self) -> None:
+        self._bar, self._what, self._since = Bar(), "", 0.0
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if what != self._what:
+            self._bar, self._what, self._since = Bar(), what, now
+        if now - self._since > QUIET_SECONDS:
+            self._bar(what, done, total)

@@ -1,0 +1,104 @@
+"""Tokens in the terminal: coloured, or with a signed number behind each where colours are not wanted."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+import unicodedata
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from axioms.report.spelling import Piece
+
+if TYPE_CHECKING:
+    from axioms.commands.explain.explain import Found
+    from axioms.engine.ledger import Ledger
+
+BLACK, WHITE = 16, 231
+REDS = ((224, BLACK), (217, BLACK), (210, BLACK), (203, BLACK), (160, WHITE))
+BLUES = ((189, BLACK), (153, BLACK), (117, BLACK), (75, BLACK), (26, WHITE))
+"""Background and text by fifths of the largest score, as numbers of the 256 colours that every terminal has."""
+LEAST = 0.05
+"""Share of the largest below which a token stays uncoloured."""
+INDENT = "  "
+NEGLIGIBLE = 5e-5
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """NO_COLOR forbids colours, FORCE_COLOR asks for them; else they are for terminals."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") != "dumb")
+
+
+def legend(colour: bool) -> str:
+    """How to read the tokens."""
+    if not colour:
+        return "relevance in brackets behind each token"
+    return f"{_painted(' for it ', 1.0)} {_painted(' against it ', -1.0)} as strong as its share of the largest"
+
+
+def block(found: Found, pieces: Sequence[Piece], *, width: int, colour: bool) -> list[str]:
+    """One method: its name, sum and agreement with leave-one-out, then the tokens, then what was kept on the way."""
+    if found.reason:
+        return [found.method, *_wrapped(found.reason, width)]
+    r = "" if found.loo_r is None else f"   LOO r {found.loo_r:.2f}"
+    lines = [f"{found.method:<20} sum {signed(found.total, found.largest)}{r}"]
+    lines += tokens(found, pieces, width=width, colour=colour)
+    return lines if found.ledger is None else [*lines, *_wrapped(kept_in_one_line(found.ledger), width)]
+
+
+def tokens(found: Found, pieces: Sequence[Piece], *, width: int, colour: bool) -> list[str]:
+    """The tokens in lines of at most `width` columns."""
+    lines, used = [""], 0
+    room = max(20, width) - len(INDENT)
+    for (text, space), score in zip(pieces, found.scores, strict=True):
+        plain = text if colour else f"{text}({signed(score, found.largest)})"
+        shown = _painted(text, score / found.largest if found.largest else 0.0) if colour else plain
+        if used and used + len(space) + columns(plain) > room:
+            lines.append("")
+            used = 0
+        before = space if used else ""
+        lines[-1] += before + shown
+        used += len(before) + columns(plain)
+    return [INDENT + line for line in lines]
+
+
+def kept_in_one_line(ledger: Ledger) -> str:
+    """Where relevance went that did not reach the tokens."""
+    from axioms.engine.ledger import CATEGORIES
+
+    kept = {category: ledger.kept(category) for category in CATEGORIES}
+    said = [f"{category} {amount:+.4f}" for category, amount in kept.items() if abs(amount) >= NEGLIGIBLE]
+    return (
+        f"ledger: output {ledger.output:.4f} = tokens {ledger.features:.4f}"
+        + (f", kept by {', '.join(said)}" if said else "")
+        + f", unexplained {ledger.unexplained:.0e}"
+    )
+
+
+def signed(score: float, largest: float) -> str:
+    """With a sign unless it is zero, and with the digits that numbers of this size need."""
+    if 0 < largest < 0.005:
+        return f"{score:+.0e}" if score else "0"
+    text = f"{score:+.3f}" if 0 < largest < 0.5 else f"{score:+.2f}"
+    return text if float(text) else text[1:]
+
+
+def _painted(text: str, share: float) -> str:
+    if abs(share) < LEAST:
+        return text
+    palette = REDS if share > 0 else BLUES
+    background, ink = palette[min(int(abs(share) * len(palette)), len(palette) - 1)]
+    return f"\x1b[48;5;{background}m\x1b[38;5;{ink}m{text}\x1b[0m"
+
+
+def columns(text: str) -> int:
+    """How many columns a text takes: wide characters two, accents that combine none."""
+    return sum(
+        0 if unicodedata.combining(each) else 2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text
+    )
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, max(20, width), initial_indent=INDENT, subsequent_indent=INDENT)

@@ -1,0 +1,77 @@
+"""`axioms falsify`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from axioms.core.errors import AxiomsError, display_path
+from axioms.core.registry import METHODS
+
+if TYPE_CHECKING:
+    from axioms.search.falsify import Counterexample
+
+ABOUT = """\
+Search for the smallest expression that a method attributes differently when it is written another way: sums, products,
+linear maps, activations, softmax and norms, rewritten by associativity, commutativity, distributivity, folding, scaling
+and shifting. What is found is shrunk and written as a spec that reproduces it.
+Exit code: 0 if nothing was found, 1 if the method was falsified, 2 if it could not run."""
+
+
+def add_parser(commands: Any) -> None:
+    """The subcommand and its options."""
+    parser = commands.add_parser(
+        "falsify",
+        help="find and shrink a counterexample to a method's implementation invariance",
+        description=ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--method", required=True, metavar="NAME", help="a method, as `axioms list` names it")
+    parser.add_argument("--seed", type=int, default=0, help="of the search; the same seed finds the same (0)")
+    parser.add_argument("--examples", type=int, default=500, metavar="N", help="how many to try (500)")
+    parser.add_argument(
+        "--output", type=Path, default=Path("specs/found"), metavar="DIR", help="where the spec goes (specs/found)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Search, print, write."""
+    import axioms.methods  # noqa: F401  (fills the registry)
+
+    try:
+        METHODS.get(options.method)
+        from axioms.search.falsify import falsify, write_spec
+
+        found = falsify(options.method, seed=options.seed, examples=options.examples, progress=_progress)
+    except AxiomsError as error:
+        print(error, file=sys.stderr)
+        return 2
+    if found is None:
+        print(f"{options.method}: no counterexample, none found in {options.examples} examples.")
+        return 0
+    print(shown(found))
+    written = write_spec(found, options.output)
+    print(f"\n{written.read_text(encoding='utf-8')}\nwritten: {display_path(written)}")
+    return 1
+
+
+def shown(found: Counterexample) -> str:
+    """The counterexample in four lines."""
+    example = found.example
+    texts = [str(example.left), str(example.right)]
+    width = max(map(len, texts))
+    rows = [
+        f"  {text:<{width}}  gives  " + "  ".join(f"{name}: {value:.6g}" for name, value in relevance.items())
+        for text, relevance in zip(texts, (found.left, found.right), strict=True)
+    ]
+    at = ", ".join(f"{name} = {value:g}" for name, value in example.point.items())
+    history = f"found after {found.after} examples by {example.step}, shrunk from {found.first_size} operations"
+    return "\n".join([f"{found.method} is not implementation invariant.", *rows, f"  at {at}   ({history})"])
+
+
+def _progress(tried: int) -> None:
+    if sys.stderr.isatty() and tried % 50 == 0:
+        print(f"\r{tried} examples", end="", file=sys.stderr, flush=True)

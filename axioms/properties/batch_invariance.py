@@ -1,0 +1,22 @@
+"""The company an example is computed in must not change its attribution: the whole batch = one example at a time."""
+
+from __future__ import annotations
+
+from axioms.core.errors import InputError
+from axioms.core.registry import Metric, axiom
+from axioms.core.values import Values, as_numpy
+from axioms.properties.views import GAP, SideView
+
+
+@axiom(
+    "batch_invariance",
+    metrics={"relative_gap": Metric(GAP.format(a="batch", b="alone"), rounding=True)},
+    expect={"relative_gap.max": {"le": 1e-9}},
+)
+def batch_invariance(side: SideView) -> dict[str, Values]:
+    """The gap between the relevance in a batch and in a batch of one."""
+    model, inputs, batch_size = side.side.model, side.side.inputs, side.side.batch_size
+    if min(batch_size, len(inputs)) < 2:
+        raise InputError("batch_invariance needs at least two examples and a run with a batch_size of at least 2.")
+    alone = side.rerun(model, inputs, side.target, 1)
+    return {"relative_gap": side.gap_to(as_numpy(alone.scores))}

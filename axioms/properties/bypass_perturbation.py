@@ -1,0 +1,61 @@
+"""What bypassing the softmax layer by layer does to the perturbation curves: Figure 2 and Table A3, LeRF, MoRF, delta.
+
+Costly: every setting needs two curves, each of as many forward passes as there are steps. Most settings rank most
+tokens alike, so what the model said for one setting serves the others.
+"""
+
+from __future__ import annotations
+
+from axioms.core.registry import Metric, axiom
+from axioms.core.values import Values
+from axioms.properties.perturbation import areas
+from axioms.properties.sweeps import KINDS, SweepKind, tables
+from axioms.properties.views import SideView
+from axioms.properties.walks import Answers, related_walks
+
+AREAS = ("delta", "lerf", "morf")
+BYPASSED = {
+    "single": "in layer k alone",
+    "front_to_back": "in the first layers up to k",
+    "back_to_front": "from layer k to the last",
+}
+
+
+@axiom(
+    "bypass_perturbation",
+    metrics={
+        "late_minus_early": Metric("mean single-layer gain in delta, second half of the layers minus first half"),
+        "total_gain": Metric("delta with the softmax bypassed in every layer minus delta with it bypassed in none"),
+        "none": Metric("delta with the softmax bypassed in no layer"),
+        "all": Metric("delta with the softmax bypassed in every layer"),
+        **{
+            f"{kind}_{area}": Metric(f"{area} with the softmax bypassed {where}", kind="curve")
+            for area in AREAS
+            for kind, where in BYPASSED.items()
+        },
+    },
+)
+def bypass_perturbation(
+    side: SideView,
+    *,
+    step: int = 1,
+    chunk: int | None = None,
+    sweep: list[SweepKind] = list(KINDS),  # noqa: B006
+) -> dict[str, Values]:
+    """The areas of `perturbation` under every setting, example by example (Section 4.3, RQ3)."""
+
+    answers: Answers = {}
+
+    def measured(view: SideView) -> dict[str, Values]:
+        found = areas(related_walks(view, step=step, chunk=chunk, answers=answers))
+        return {area: found[area] for area in AREAS}
+
+    swept = tables(side, sweep, measured)
+    delta = swept["delta"]
+    return {
+        "late_minus_early": delta.late_minus_early,
+        "total_gain": delta.total_gain,
+        "none": delta.none,
+        "all": delta.every,
+        **{f"{kind}_{area}": swept[area].kinds[kind] for area in AREAS for kind in KINDS},
+    }

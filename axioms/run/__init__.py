@@ -1,0 +1,1 @@
+"""From a check to its result: build the subject, attribute, measure, judge, remember."""

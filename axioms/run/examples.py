@@ -1,0 +1,78 @@
+"""Relevance that a report can show: a few sentences, texts or images of a subject, as plain values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from axioms.engine.attribution import Attribution
+    from axioms.subjects.built import BuiltSubject
+
+SENTENCES = 5
+"""Sentences of the agreement benchmark, as many as Figure 2 of Arras et al. (2025) has."""
+EXAMPLES = 3
+"""Texts and images."""
+DIGITS = 5
+"""Enough for a colour and a tooltip; results.json has the metrics in full."""
+
+
+def sentences(subject: BuiltSubject, found: Attribution) -> list[dict[str, Any]]:
+    """The sentences with the highest logit difference, with the relevance of each of their tokens."""
+    agreement = subject.data.agreement
+    if agreement is None:
+        return []
+    highest = found.output.argsort(descending=True)[:SENTENCES].tolist()
+    return [
+        {
+            "tokens": list(subject.tokens[index]),
+            "scores": found.scores[index, : len(subject.tokens[index])].tolist(),
+            "truth": list(agreement.aligned[index].truth),
+            "words": list(agreement.aligned[index].words),
+            "forms": list(agreement.aligned[index].sample.forms),
+            "difference": float(found.output[index]),
+        }
+        for index in highest
+    ]
+
+
+def texts(subject: BuiltSubject, found: Attribution) -> list[dict[str, Any]]:
+    """The first texts, with the relevance of each of their tokens."""
+    return [
+        {
+            "tokens": list(tokens),
+            "scores": rounded(found.scores[index, : len(tokens)]),
+            "output": float(found.output[index]),
+        }
+        for index, tokens in enumerate(subject.tokens[:EXAMPLES])
+    ]
+
+
+def images(subject: BuiltSubject, left: Attribution, right: Attribution) -> list[dict[str, Any]]:
+    """The first images, with the relevance of each pixel for the left and for the right model of a pair."""
+    shape = subject.data.shape
+    pixels = subject.sides["left"].inputs.features
+    if shape is None or pixels.shape[1] != shape[0] * shape[1]:
+        return []
+    return [
+        {
+            "name": subject.data.name(index),
+            "image": rounded(pixels[index].reshape(shape)),
+            "left": rounded(left.scores[index].reshape(shape)),
+            "right": rounded(right.scores[index].reshape(shape)),
+        }
+        for index in range(min(EXAMPLES, len(pixels)))
+    ]
+
+
+def rounded(values: Tensor) -> list[Any]:
+    """Numbers, or rows of them, to a few digits; what is not finite is shown as zero."""
+    import torch
+
+    plain = torch.nan_to_num(values.detach().double().cpu(), nan=0.0, posinf=0.0, neginf=0.0)
+    return _digits(plain.tolist())
+
+
+def _digits(values: list[Any]) -> list[Any]:
+    return [_digits(each) if isinstance(each, list) else float(f"{each:.{DIGITS}g}") for each in values]

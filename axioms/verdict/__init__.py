@@ -1,0 +1,1 @@
+"""From measured values to a verdict: intervals, tests, bounds."""

@@ -1,0 +1,107 @@
+"""Numbers with intervals: per-example values to a mean, a maximum, a minimum or a median."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from axioms.core.lazy import np
+from axioms.core.values import Numbers, Values
+
+RESAMPLES = 4000
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A measured number (or list), over how many examples, and the interval of a mean."""
+
+    value: float | list[Any]
+    n: int
+    interval: tuple[float, float] | None = None
+    worst: int | None = None
+    """The example that decided a maximum or minimum, or that lies lowest under a mean."""
+
+    @property
+    def finite(self) -> bool:
+        """Whether every number in it is a number."""
+        return bool(np.isfinite(np.asarray(self.value, dtype=np.float64)).all())
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Everything that one axiom measured for one method."""
+
+    values: Mapping[str, Values]
+    """By full name without the aggregate, for example `left.pearson`: n values; 0-d for scalars; any for vectors;
+    n x grid for curves, which may be layers. Values of examples for which a metric is not defined are masked."""
+    kinds: Mapping[str, str]
+    confidence: float
+    seed: int
+
+    def quantity(self, name: str) -> Quantity:
+        """`left.pearson.mean`, or the name of a scalar or a vector."""
+        if name in self.values:
+            values = self.values[name]
+            if self.kinds[name] == "scalar":
+                return Quantity(float(values), 1)
+            if self.kinds[name] == "curve":
+                kept = values[defined(values[:, 0])] if values.size else values
+                return Quantity(kept.mean(axis=0).tolist() if len(kept) else math.nan, len(kept))
+            return Quantity(values.tolist(), len(values))
+        metric, _, aggregate = name.rpartition(".")
+        return aggregated(self.values[metric], aggregate, confidence=self.confidence, seed=self.seed)
+
+
+def defined(values: Values) -> Numbers:
+    """The examples for which a metric is defined, by their number: those that are not masked."""
+    return np.flatnonzero(~np.ma.getmaskarray(values))
+
+
+def aggregated(values: Values, aggregate: str, *, confidence: float, seed: int) -> Quantity:
+    """The mean with its bootstrap interval; or the maximum, minimum or median without one. Of what is defined."""
+    example = defined(values)
+    values = np.asarray(values)[example]
+    n = len(values)
+    if n == 0:
+        return Quantity(math.nan, 0)
+    if not np.isfinite(values).all():
+        return Quantity(math.nan, n, worst=int(example[~np.isfinite(values)][0]))
+    if aggregate == "mean":
+        interval = bootstrap_interval(values, confidence=confidence, seed=seed)
+        return Quantity(float(values.mean()), n, interval, int(example[values.argmin()]))
+    if aggregate == "max":
+        return Quantity(float(values.max()), n, worst=int(example[values.argmax()]))
+    if aggregate == "min":
+        return Quantity(float(values.min()), n, worst=int(example[values.argmin()]))
+    return Quantity(float(np.median(values)), n)
+
+
+def bootstrap_interval(values: Values, *, confidence: float, seed: int) -> tuple[float, float] | None:
+    """BCa bootstrap interval of the mean. None for one example; a point where all examples agree.
+
+    BCa is undefined where every resampled mean lies on one side of the mean, as where the examples differ by rounding
+    alone; percentiles of the same resamples take its place there.
+    """
+    from scipy.stats import bootstrap
+
+    if len(values) < 2:
+        return None
+    if np.ptp(values) <= 1e-15 * max(1.0, float(np.abs(values).max())):
+        return float(values.min()), float(values.max())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of the same
+        for way in ("BCa", "percentile"):
+            low, high = bootstrap(
+                (values,),
+                np.mean,
+                confidence_level=confidence,
+                n_resamples=RESAMPLES,
+                method=way,
+                rng=np.random.default_rng(seed),
+            ).confidence_interval
+            if math.isfinite(low) and math.isfinite(high):
+                break
+    return float(low), float(high)

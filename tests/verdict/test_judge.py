@@ -1,0 +1,161 @@
+"""Numbers to verdicts, both ways."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from axioms.spec import Bound, Check, PlacedBound, expand_file
+from axioms.verdict.judge import Judgement, Verdict, compare, compare_paired, judge
+from axioms.verdict.measure import Measurement, Quantity
+from axioms.verdict.statistics import PairedTest
+
+HOLDS, VIOLATED, INCONCLUSIVE = Verdict.HOLDS, Verdict.VIOLATED, Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("bound", "inside", "outside"),
+    [
+        (Bound(lt=1), [0.999], [1, 2]),
+        (Bound(le=1), [1, 0], [1.001]),
+        (Bound(gt=1), [1.001], [1, 0]),
+        (Bound(ge=1), [1, 2], [0.999]),
+        (Bound(approx=1, abs=0.5), [0.5, 1, 1.5], [0.49, 1.51]),
+        (Bound(between=(1, 2)), [1, 1.5, 2], [0.99, 2.01]),
+    ],
+)
+def test_points(bound: Bound, inside: list[float], outside: list[float]) -> None:
+    assert [compare(bound, Quantity(value, 1))[0] for value in inside] == [HOLDS] * len(inside)
+    assert [compare(bound, Quantity(value, 1))[0] for value in outside] == [VIOLATED] * len(outside)
+
+
+@pytest.mark.parametrize(
+    ("interval", "verdict"),
+    [
+        ((0.6, 0.7), HOLDS),
+        ((0.5, 0.7), HOLDS),
+        ((0.4, 0.6), INCONCLUSIVE),
+        ((0.4, 0.5), INCONCLUSIVE),
+        ((0.3, 0.4), VIOLATED),
+    ],
+)
+def test_the_interval_of_a_mean_decides(interval: tuple[float, float], verdict: Verdict) -> None:
+    found, reason = compare(Bound(ge=0.5), Quantity(sum(interval) / 2, 10, interval))
+    assert found is verdict
+    assert ("straddles" in reason) == (verdict is INCONCLUSIVE)
+
+
+@given(st.floats(-10, 10), st.floats(-10, 10), st.floats(-10, 10))
+def test_a_bound_and_its_opposite_never_both_hold(threshold: float, one: float, other: float) -> None:
+    assume(one <= other)
+    quantity = Quantity((one + other) / 2, 5, (one, other))
+    opposites = {HOLDS: VIOLATED, VIOLATED: HOLDS, INCONCLUSIVE: INCONCLUSIVE}
+    assert compare(Bound(lt=threshold), quantity)[0] is opposites[compare(Bound(ge=threshold), quantity)[0]]
+    assert compare(Bound(le=threshold), quantity)[0] is opposites[compare(Bound(gt=threshold), quantity)[0]]
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_what_is_not_finite_shows_nothing(bad: float) -> None:
+    assert compare(Bound(le=1), Quantity(bad, 3))[0] is INCONCLUSIVE
+    assert compare(Bound(equals=[1.0, 2.0]), Quantity([1.0, bad], 1))[0] is INCONCLUSIVE
+
+
+def test_lists() -> None:
+    bound = Bound(equals=[1.0, 2.0], abs=0.1)
+    assert compare(bound, Quantity([[1.05, 2.0]], 1))[0] is HOLDS
+    assert compare(bound, Quantity([[1.2, 2.0]], 1)) == (VIOLATED, "is off by 0.2 at (0,)")
+    assert compare(bound, Quantity([[1.0, 2.0, 3.0]], 1))[0] is VIOLATED
+    assert compare(Bound(equals=[[1.0], [2.0]], abs=0.0), Quantity([[1.0], [2.0]], 2))[0] is HOLDS
+
+
+@pytest.fixture
+def check(write_spec: Callable[..., Path]) -> Check:
+    return expand_file(write_spec()).checks[0]
+
+
+def judged(check: Check, errors: list[float], dtype: str = "float64") -> Judgement:
+    values = {"relative_error": np.array(errors), "ratio": 1 - np.array(errors)}
+    return judge(check, Measurement(values, {"relative_error": "per_example", "ratio": "per_example"}, 0.95, 0), dtype)
+
+
+def claim(check: Check, **bounds: Bound) -> Check:
+    placed = tuple(PlacedBound(name.replace("_max", ".max"), bound, check.place) for name, bound in bounds.items())
+    return replace(check, violation=placed)
+
+
+def test_expectations(check: Check) -> None:
+    good, bad = judged(check, [0, 1e-10]), judged(check, [0, 1e-8])
+    assert (good.verdict, good.passed) == (HOLDS, True)
+    assert (bad.verdict, bad.passed) == (VIOLATED, False)
+    assert bad.findings[0].quantity.worst == 1
+
+
+def test_a_violation_claim_passes_only_while_the_violation_is_shown(check: Check) -> None:
+    violated = judged(claim(check, ratio_max=Bound(approx=0.5, abs=0.01)), [0.5, 0.5])
+    assert (violated.verdict, violated.passed) == (VIOLATED, True)
+    wrong_size = judged(claim(check, ratio_max=Bound(approx=0.5, abs=0.01)), [0.3, 0.3])
+    assert (wrong_size.verdict, wrong_size.passed) == (VIOLATED, False)
+    assert "not as claimed" in wrong_size.reason
+    holds = judged(claim(check), [0.0, 0.0])
+    assert (holds.verdict, holds.passed) == (HOLDS, False)
+    assert "no longer shown" in holds.reason
+    unclear = judged(claim(check), [0.0, math.nan])
+    assert (unclear.verdict, unclear.passed) == (INCONCLUSIVE, False)
+
+
+def test_a_record_is_not_judged_but_must_be_a_number(check: Check) -> None:
+    recorded = replace(check, expect=(), record=("ratio.mean",))
+    assert judged(recorded, [5.0, 6.0]).verdict is Verdict.RECORDED
+    assert judged(recorded, [5.0, math.nan]).passed is False
+
+
+@pytest.mark.parametrize(("dtype", "passes"), [("float64", False), ("float32", True), ("bfloat16", True)])
+def test_a_bound_that_stands_for_zero_widens_with_the_dtype(check: Check, dtype: str, passes: bool) -> None:
+    found = judged(check, [0, 5e-5], dtype)
+    assert found.passed is passes
+    assert ("widened" in found.reason) is (dtype != "float64")
+
+
+def test_a_bound_on_an_ordinary_metric_does_not_widen(check: Check) -> None:
+    ordinary = replace(check, expect=(PlacedBound("ratio.max", Bound(le=1e-9), check.place),))
+    assert judged(ordinary, [1 - 5e-5], "bfloat16").verdict is VIOLATED
+
+
+def paired(p_holm: float) -> PairedTest:
+    return PairedTest(p=p_holm, p_holm=p_holm, hypotheses=1, d_z=1.0, wins=1.0)
+
+
+@pytest.mark.parametrize(
+    ("bound", "interval", "p_holm", "verdict", "said"),
+    [
+        (Bound(gt=0), (0.1, 0.3), 0.05, HOLDS, "is > 0"),
+        (Bound(gt=0), (0.1, 0.3), 0.06, INCONCLUSIVE, "Holm's p = 0.06, above 0.05"),
+        (Bound(gt=0), (-0.1, 0.3), 0.01, INCONCLUSIVE, "contains 0"),
+        (Bound(gt=0), (-0.3, -0.1), 0.9, VIOLATED, "is not > 0"),
+        (Bound(gt=0.2), (0.1, 0.3), 0.001, INCONCLUSIVE, "contains 0.2"),
+        (Bound(lt=0), (-0.3, -0.1), 0.01, HOLDS, "is < 0"),
+        (Bound(ge=0), (0.0, 0.0), 0.01, INCONCLUSIVE, "contains 0"),
+        (Bound(le=0), (0.0, 0.0), 0.01, INCONCLUSIVE, "contains 0"),
+        (Bound(approx=0, abs=0.1), (-0.05, 0.05), 0.01, HOLDS, "is = 0"),
+        (Bound(approx=0, abs=0.1), (-0.05, 0.15), 0.01, INCONCLUSIVE, "contains 0.1"),
+        (Bound(gt=0), None, 0.01, INCONCLUSIVE, "one example"),
+    ],
+)
+def test_a_difference_needs_its_interval_and_its_test(
+    bound: Bound, interval: tuple[float, float] | None, p_holm: float, verdict: Verdict, said: str
+) -> None:
+    value = 0.2 if interval is None else sum(interval) / 2
+    found, reason = compare_paired(bound, Quantity(value, 10, interval), paired(p_holm), 0.95)
+    assert found is verdict
+    assert said in reason
+
+
+def test_a_difference_that_is_not_finite_shows_nothing() -> None:
+    assert compare_paired(Bound(gt=0), Quantity(math.nan, 10), paired(0.01), 0.95)[0] is INCONCLUSIVE

@@ -1,0 +1,88 @@
+"""Numbers with intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from axioms.verdict.measure import Measurement, aggregated, bootstrap_interval
+
+
+def mean(values: list[float], seed: int = 0) -> object:
+    return aggregated(np.array(values), "mean", confidence=0.95, seed=seed)
+
+
+def test_aggregates() -> None:
+    values = np.array([3.0, -1.0, 2.0, 8.0])
+    quantities = {name: aggregated(values, name, confidence=0.95, seed=0) for name in ("mean", "max", "min", "median")}
+    assert {name: quantity.value for name, quantity in quantities.items()} == {
+        "mean": 3,
+        "max": 8,
+        "min": -1,
+        "median": 2.5,
+    }
+    assert {name: quantity.worst for name, quantity in quantities.items()} == {
+        "mean": 1,
+        "max": 3,
+        "min": 1,
+        "median": None,
+    }
+    assert quantities["mean"].interval is not None
+    assert quantities["max"].interval is None, "a bootstrap says nothing about a maximum"
+
+
+def test_no_interval_of_one_example_and_a_point_where_all_agree() -> None:
+    assert bootstrap_interval(np.array([2.0]), confidence=0.95, seed=0) is None
+    assert bootstrap_interval(np.array([2.0, 2.0, 2.0]), confidence=0.95, seed=0) == (2.0, 2.0)
+
+
+def test_examples_that_differ_by_rounding_have_an_interval() -> None:
+    """BCa of such is not a number, and nothing in results.json may be that."""
+    for number in range(1, 6):
+        values = np.ones(48)
+        values[:number] += 4e-15
+        values[-1] -= 2e-15
+        low, high = bootstrap_interval(values, confidence=0.95, seed=0) or (np.nan, np.nan)
+        assert 1 - 1e-14 < low <= high < 1 + 1e-14
+
+
+def test_the_same_seed_gives_the_same_interval() -> None:
+    values = np.random.default_rng(0).normal(size=30)
+    assert mean(values.tolist(), 5) == mean(values.tolist(), 5)
+    assert mean(values.tolist(), 5) != mean(values.tolist(), 6)
+
+
+def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(1)
+    covered = 0
+    for trial in range(200):
+        low, high = bootstrap_interval(rng.normal(size=40), confidence=0.9, seed=trial) or (0, 0)
+        covered += low <= 0 <= high
+    assert 0.82 <= covered / 200 <= 0.97
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=20))
+def test_the_interval_lies_within_the_data(values: list[float]) -> None:
+    interval = bootstrap_interval(np.array(values), confidence=0.95, seed=0)
+    assert interval is not None
+    slack = 1e-9 * (1 + max(map(abs, values)))
+    assert min(values) - slack <= interval[0] <= interval[1] <= max(values) + slack
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("aggregate", ["mean", "max", "min", "median"])
+def test_one_bad_value_spoils_every_aggregate(aggregate: str, bad: float) -> None:
+    quantity = aggregated(np.array([1.0, bad, 2.0]), aggregate, confidence=0.95, seed=0)
+    assert not quantity.finite
+    assert quantity.worst == 1
+
+
+def test_a_measurement_knows_scalars_vectors_and_samples() -> None:
+    values = {"left.r": np.array([0.0, 1.0]), "gain": np.array(0.5), "scores": np.array([[1.0, 2.0]])}
+    kinds = {"left.r": "per_example", "gain": "scalar", "scores": "vector"}
+    measurement = Measurement(values, kinds, 0.95, 0)
+    assert measurement.quantity("left.r.mean").value == 0.5
+    assert measurement.quantity("gain").value == 0.5
+    assert measurement.quantity("scores").value == [[1.0, 2.0]]

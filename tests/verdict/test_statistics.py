@@ -1,0 +1,122 @@
+"""Paired tests against scipy, Holm's correction by its definition, and error rates under the null."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from axioms.spec import Bound
+from axioms.verdict.statistics import claim_p, cohen_d_z, holm, sign_flip_p, win_share
+
+probabilities = st.lists(st.floats(0, 1), min_size=1, max_size=12)
+
+
+def mean(values: np.ndarray, axis: int = -1) -> np.ndarray:
+    return values.mean(axis=axis)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 9])
+def test_exact_against_every_pattern_and_scipy(n: int) -> None:
+    from scipy.stats import permutation_test
+
+    values = np.random.default_rng(n).normal(0.4, 1, size=n)
+    sums = [abs(sum(np.array(signs) * values)) for signs in itertools.product((-1, 1), repeat=n)]
+    wanted = np.mean(np.array(sums) >= abs(values.sum()) - 1e-9)
+    assert sign_flip_p(values, seed=0) == pytest.approx(wanted)
+    if n > 1:
+        theirs = permutation_test((values,), mean, permutation_type="samples", vectorized=True, n_resamples=np.inf)
+        assert sign_flip_p(values, seed=0) == pytest.approx(theirs.pvalue)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.25, 0.5])
+def test_drawn_against_scipy(shift: float) -> None:
+    from scipy.stats import permutation_test
+
+    values = np.random.default_rng(3).normal(shift, 1, size=40)
+    theirs = permutation_test(
+        (values,), mean, permutation_type="samples", vectorized=True, n_resamples=20000, rng=np.random.default_rng(9)
+    )
+    assert sign_flip_p(values, seed=0) == pytest.approx(theirs.pvalue, abs=0.02)
+    assert sign_flip_p(values, seed=0) == sign_flip_p(values, seed=0)
+
+
+def test_ties_count_as_extreme_and_p_is_never_zero() -> None:
+    assert sign_flip_p(np.full(8, 0.1), seed=0) == 2 / 2**8
+    assert sign_flip_p(np.full(500, 0.1), seed=0) == 1e-4
+    assert sign_flip_p(np.zeros(30), seed=0) == 1.0
+    assert sign_flip_p(np.array([5.0]), seed=0) == 1.0, "one example shows nothing"
+
+
+def test_the_claim_is_tested_at_the_bound() -> None:
+    values = np.random.default_rng(0).normal(0.5, 0.3, size=60)
+    assert claim_p(values, Bound(gt=0.0), seed=0) == sign_flip_p(values, seed=0) == 1e-4
+    assert claim_p(values, Bound(ge=0.48), seed=0) > 0.2
+    ends = [sign_flip_p(values - end, seed=0) for end in (0.3, 0.55)]
+    assert claim_p(values, Bound(between=(0.3, 0.55)), seed=0) == max(ends)
+    assert claim_p(np.array([1.0, np.nan]), Bound(gt=0.0), seed=0) == 1.0
+    assert claim_p(np.array([]), Bound(gt=0.0), seed=0) == 1.0
+
+
+def rejected_by_definition(p_values: list[float], alpha: float) -> set[int]:
+    """Holm (1979): step down from the smallest p; stop at the first above alpha / (how many are left)."""
+    rejected: set[int] = set()
+    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        if p_values[index] * (len(p_values) - rank) > alpha:
+            break
+        rejected.add(index)
+    return rejected
+
+
+@given(probabilities, st.floats(0.001, 0.5))
+def test_holm_rejects_what_its_definition_rejects(p_values: list[float], alpha: float) -> None:
+    adjusted = holm(p_values)
+    assert {index for index, p in enumerate(adjusted) if p <= alpha} == rejected_by_definition(p_values, alpha)
+    assert all(p <= one <= 1 for p, one in zip(p_values, adjusted, strict=True))
+
+
+@given(probabilities, st.randoms())
+def test_holm_does_not_depend_on_the_order(p_values: list[float], random: object) -> None:
+    order = list(range(len(p_values)))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    assert holm([p_values[index] for index in order]) == [holm(p_values)[index] for index in order]
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([]) == []
+
+
+@pytest.mark.parametrize("n", [8, 25])
+def test_false_positives_under_the_null_are_as_rare_as_claimed(n: int) -> None:
+    """Skewless but heavy-tailed differences without an effect: about 5% of single tests reject, and so do families."""
+    rng = np.random.default_rng(n)
+    trials, family = 250, 4
+    single = families = 0
+    for _ in range(trials):
+        p_values = [sign_flip_p(rng.standard_t(3, size=n), seed=int(rng.integers(10**9))) for _ in range(family)]
+        single += p_values[0] <= 0.05
+        families += min(holm(p_values)) <= 0.05
+    # 250 trials at 5%: a standard deviation of 1.4%.
+    assert single / trials <= 0.10
+    assert families / trials <= 0.10
+    assert families > 0, "the test can reject"
+
+
+def test_power_where_there_is_an_effect() -> None:
+    rng = np.random.default_rng(5)
+    found = sum(sign_flip_p(rng.normal(0.8, 1, size=25), seed=trial) <= 0.05 for trial in range(60))
+    assert found >= 50
+
+
+def test_effect_sizes() -> None:
+    differences = np.array([1.0, 2.0, 3.0, -2.0, 0.0])
+    assert cohen_d_z(differences) == pytest.approx(0.8 / np.sqrt(((differences - 0.8) ** 2).sum() / 4))
+    assert cohen_d_z(np.array([0.1, 0.1, 0.1])) is None
+    assert cohen_d_z(np.array([1.0])) is None
+    assert win_share(differences, Bound(gt=0.0)) == 0.6
+    assert win_share(differences, Bound(lt=0.0)) == 0.2, "where less is better, less is a win"
+    assert win_share(np.array([]), Bound(gt=0.0)) == 0.0
