@@ -77,6 +77,8 @@ class Side:
 
 def outputs_of(model: Model, inputs: Inputs, batch_size: int) -> Tensor:
     """The outputs of the plain forward pass, batch by batch."""
+    import torch
+
     with torch.no_grad(), model.at_rest():
         chunks = range(0, len(inputs), batch_size)
         return torch.cat([model(inputs.rows(start, start + batch_size)) for start in chunks])
@@ -95,7 +97,9 @@ class BuiltSubject:
 
 def moved(inputs: Tensor | Mapping[str, Tensor], place: Placement) -> Tensor | dict[str, Tensor]:
     """The inputs on the device, floating-point ones in the dtype."""
-    if isinstance(inputs, Tensor):
+    import torch
+
+    if isinstance(inputs, torch.Tensor):
         return inputs.to(place.device, place.dtype if inputs.is_floating_point() else inputs.dtype)
     return {
         name: value.to(place.device, place.dtype if value.is_floating_point() else value.dtype)
