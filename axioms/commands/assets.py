@@ -35,6 +35,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--near", type=Path, default=Path(), metavar="PATH", help="look for fixtures/assets.yaml from here upwards (.)"
     )
+    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

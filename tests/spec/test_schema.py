@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from axioms.commands.main import schema_text
+from axioms.commands.schema import schema_text
 from axioms.core.registry import METHODS
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from axioms.commands.imports import add_import_option, import_modules
 from axioms.core.errors import AxiomsError, InputError, display_path
 from axioms.core.registry import METHODS, REWRITES
 
@@ -53,9 +53,7 @@ def add_parser(commands: Any) -> None:
         help="a violation that is known and does not fail the audit; `*` for all, may be given more than once",
     )
     parser.add_argument("--figure", type=Path, metavar="DIR", help="save the matrix as a heatmap there")
-    parser.add_argument(
-        "--import", dest="modules", action="append", default=[], metavar="MODULE", help="import this first"
-    )
+    add_import_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -65,9 +63,7 @@ def run(options: argparse.Namespace) -> int:
     import axioms.rewrites  # noqa: F401  (fill the registries)
 
     try:
-        sys.path.insert(0, str(Path.cwd()))
-        for module in options.modules:
-            importlib.import_module(module)
+        import_modules(options.modules)
         methods = _names(options.methods, METHODS)
         rewrites = list(REWRITES) if options.rewrites == "all" else _names(options.rewrites, REWRITES)
         allow = frozenset(_allowed(each, methods, rewrites) for each in options.allow)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import shutil
 import sys
@@ -11,6 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from axioms.commands.imports import add_import_option, import_modules
 from axioms.core.bar import Bar
 from axioms.core.errors import AxiomsError, InputError, display_path
 
@@ -61,9 +61,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--ledger", action="store_true", help="print the whole ledger, layer by layer")
     parser.add_argument("--out", type=Path, default=PAGE, metavar="FILE", help=f"where the page goes ({PAGE})")
     parser.add_argument("--offline", action="store_true", help="fetch nothing (AXIOMS_OFFLINE=1)")
-    parser.add_argument(
-        "--import", dest="modules", action="append", default=[], metavar="MODULE", help="import this first"
-    )
+    add_import_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -74,9 +72,7 @@ def run(options: argparse.Namespace) -> int:
     if options.offline:
         os.environ[OFFLINE] = "1"
     try:
-        sys.path.insert(0, str(Path.cwd()))
-        for module in options.modules:
-            importlib.import_module(module)
+        import_modules(options.modules)
         text = sys.stdin.read() if options.text == "-" else options.text
         question, found = _answered(options, text.strip())
         file = _written(options, text.strip(), question, found)

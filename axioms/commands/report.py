@@ -1,0 +1,57 @@
+"""`axioms report`: print or write anew what a saved run shows."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from axioms.core.errors import InputError, display_path
+
+
+def add_parser(commands: Any) -> None:
+    """Add the subcommand and its options."""
+    parser = commands.add_parser("report", help="print the papers' tables of a saved run, with the papers' numbers")
+    parser.add_argument("saved", type=Path, metavar="RUN", help="its folder (reports/latest) or its results.json")
+    parser.add_argument(
+        "--format",
+        choices=("md", "tex", "csv", "html"),
+        default="md",
+        help="Markdown, LaTeX or CSV; html writes index.html, the tables and the figures anew beside results.json (md)",
+    )
+    parser.add_argument("--table", metavar="NAME", help="only this table, for example table-2 or agreement-table-2")
+    parser.add_argument(
+        "--standalone", action="store_true", help="with --format tex: a whole document, which pdflatex compiles"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the tables, or write the page; return 2 where the run cannot be read."""
+    from axioms.report.files import print_document, print_paper
+
+    if options.standalone and options.format != "tex":
+        what = f"--standalone is a LaTeX document: it goes with --format tex, not with {options.format}."
+        print(what, file=sys.stderr)
+        return 2
+    try:
+        if options.format == "html":
+            print(_write_page(options.saved))
+        elif options.standalone:
+            print(print_document(options.saved, options.table), end="")
+        else:
+            print(print_paper(options.saved, options.format, options.table), end="")
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def _write_page(run: Path) -> str:
+    """Write the page of a saved run anew, with the specs' lines as far as they lie below this folder."""
+    from axioms.report.write import write_report
+    from axioms.run.records import read_results
+
+    folder = run if run.is_dir() else run.parent
+    return display_path(write_report(read_results(run), folder, Path.cwd()).page)
