@@ -1,4 +1,4 @@
-"""A rewrite on a model and its inputs: the other side of a pair, and how its features lie in the first."""
+"""Applying a rewrite to a model and its inputs, which makes the other side of a pair."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from axioms.model.inputs import Inputs
 
 LARGEST_GAP = 1e-9
-"""Between the outputs, in float64, relative to the largest output of an example."""
+"""The largest difference between the outputs, in float64, relative to the largest output of an example."""
 
 
 @dataclass(frozen=True)
 class Rewritten:
-    """What a rewrite made of a model and its inputs."""
+    """A rewritten model, and its inputs with where the original's examples and features lie in them."""
 
     module: nn.Module
     moved: Moved
 
 
 def apply_rewrite(name: str, options: Mapping[str, Any], module: nn.Module, inputs: Inputs) -> Rewritten:
-    """The rewritten copy; `NotApplicable` where the pattern does not occur. The original stays as it is."""
+    """Return the rewritten copy, leaving the original; raise `NotApplicable` where the pattern does not occur."""
     rewrite = REWRITES.get(name)
     if rewrite.of == "inputs":
         return Rewritten(module, rewrite.function(module, inputs, **options))
@@ -39,7 +39,7 @@ def apply_rewrite(name: str, options: Mapping[str, Any], module: nn.Module, inpu
 def checked_rewrite(
     name: str, options: Mapping[str, Any], module: nn.Module, inputs: Inputs, batch_size: int
 ) -> tuple[Rewritten, float]:
-    """The rewritten copy and its forward gap, measured in float64; `RewriteError` where the function changed."""
+    """Return the rewritten copy and its forward gap in float64; raise `RewriteError` where the function changed."""
     import torch
 
     from axioms.core.values import as_numpy, relative_gap
@@ -47,8 +47,8 @@ def checked_rewrite(
     from axioms.subjects.built import outputs_of
 
     numbers = [*module.parameters(), *module.buffers()]
-    exact = all(each.dtype == torch.float64 for each in numbers if each.is_floating_point())
-    plain = module if exact else copy.deepcopy(module).double()
+    is_exact = all(tensor.dtype == torch.float64 for tensor in numbers if tensor.is_floating_point())
+    plain = module if is_exact else copy.deepcopy(module).double()
     wide = inputs.with_features(inputs.features.double())
     rewritten = apply_rewrite(name, options, plain, wide)
     left = outputs_of(Model(plain), wide, batch_size)

@@ -40,43 +40,54 @@ class Attention:
     heads: int
 
     @property
+    def qkv(self) -> tuple[Map, Map, Map]:
+        """The maps to queries, keys and values."""
+        return self.query, self.key, self.value
+
+    @property
     def width(self) -> int:
-        """Of a head."""
+        """The width of a head."""
         return len(self.query.rows) // self.heads
 
     @property
     def shared(self) -> int:
-        """Key and value heads."""
+        """The number of key and value heads."""
         return len(self.key.rows) // self.width
 
     @property
     def group(self) -> int:
-        """Query heads for each key and value head."""
+        """The number of query heads for each key and value head."""
         return self.heads // self.shared
 
     @property
-    def fused(self) -> bool:
+    def is_fused(self) -> bool:
         """Whether one layer gives queries, keys and values."""
         return self.query.layer is self.key.layer
 
     @property
-    def normalized(self) -> bool:
+    def is_normalized(self) -> bool:
         """Whether queries and keys pass a norm, so that their size does not matter."""
         return attribute(self.module, "q_norm") is not None
 
-    def per_head(self, tensor: Tensor, dim: int = 0) -> Tensor:
-        """The dimension of the heads' outputs as heads x width."""
-        return tensor.unflatten(dim, (-1, self.width))
+    def channels(self, heads: Sequence[int]) -> Tensor:
+        """Return the numbers of the channels of these heads, head after head."""
+        return (torch.tensor(heads).unsqueeze(1) * self.width + torch.arange(self.width)).flatten()
+
+    def for_all_heads(self, numbers: Tensor) -> Tensor:
+        """Return one number per channel of the query heads from one per channel of the heads that they share."""
+        return numbers.reshape(self.shared, -1).repeat_interleave(self.group, 0).flatten()
 
 
 def attentions(model: nn.Module) -> list[Attention]:
-    """Every attention block, or `NotApplicable`."""
+    """Return every attention block, or raise `NotApplicable`."""
     modules = dict(model.named_modules())
-    found = [_attention(path, module, modules) for path, module in modules.items()]
-    return at_least_one([each for each in found if each is not None], "attention block with maps to q, k, v and from o")
+    blocks = [_attention(path, module, modules) for path, module in modules.items()]
+    return at_least_one(
+        [block for block in blocks if block is not None], "attention block with maps to q, k, v and from o"
+    )
 
 
-def heads_differ(model: nn.Module) -> bool:
+def heads_have_positions(model: nn.Module) -> bool:
     """Whether heads have position biases of their own, which do not move with the weights."""
     return any(attribute(module, name) is not None for module in model.modules() for name in HEAD_POSITIONS)
 
@@ -107,17 +118,17 @@ def _attention(path: str, module: nn.Module, modules: dict[str, nn.Module]) -> A
 
 
 def _blocks(layer: Any, queries: int) -> Sequence[Map]:
-    """Queries have the width that the output map reads; keys and values share the rest."""
-    rows = torch.arange(len(oriented(layer)))
-    shared = (len(rows) - queries) // 2
-    return [Map(layer, each) for each in rows.split([queries, shared, shared])]
+    """Return the three maps of a layer: queries as wide as what the output map reads, the others share the rest."""
+    outputs = torch.arange(len(oriented(layer)))
+    shared = (len(outputs) - queries) // 2
+    return [Map(layer, rows) for rows in outputs.split([queries, shared, shared])]
 
 
 def _checked(attention: Attention, inputs: int) -> Attention | None:
-    """None where the sizes say that it is something else."""
-    sizes = [len(each.rows) for each in (attention.query, attention.key, attention.value)]
-    fits = sizes[0] == inputs and sizes[1] == sizes[2] and sizes[0] % attention.heads == 0
-    return attention if fits and sizes[1] % attention.width == 0 else None
+    """Return the block, or None where the sizes say that it is something else."""
+    queries, keys, values = (len(part.rows) for part in attention.qkv)
+    fits = queries == inputs and keys == values and queries % attention.heads == 0
+    return attention if fits and keys % attention.width == 0 else None
 
 
 def _output(path: str, module: nn.Module, modules: dict[str, nn.Module]) -> Any:

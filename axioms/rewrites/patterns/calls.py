@@ -12,14 +12,16 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from axioms.core.errors import NotApplicable
+from axioms.rewrites.patterns.layers import replace_modules
+from axioms.rewrites.patterns.modules import Written
 
-Written = Callable[..., Tensor]
+Function = Callable[..., Tensor]
 
 
-class Calls(TorchFunctionMode):
-    """While active, calls of some functions are made by others; these are seen by every mode outside."""
+class ReplacedCalls(TorchFunctionMode):
+    """While active, some functions are computed by others, whose torch calls every mode outside sees."""
 
-    def __init__(self, written: Mapping[str, Written]) -> None:
+    def __init__(self, written: Mapping[str, Function]) -> None:
         super().__init__()
         self.written = written
         self.count = 0
@@ -34,8 +36,8 @@ class Calls(TorchFunctionMode):
         return written(*args, **(kwargs or {}))
 
 
-def under(model: nn.Module, mode: Callable[[], Calls], what: str) -> nn.Module:
-    """The model with its forward pass under a mode; running it raises `NotApplicable` where the mode met no call."""
+def run_under(model: nn.Module, mode: Callable[[], ReplacedCalls], what: str) -> nn.Module:
+    """Return the model with its forward pass under a mode; a pass in which the mode met no call is `NotApplicable`."""
     plain = type(model).forward
 
     @functools.wraps(plain)
@@ -50,13 +52,28 @@ def under(model: nn.Module, mode: Callable[[], Calls], what: str) -> nn.Module:
     return model
 
 
-def rewrite_calls(model: nn.Module, written: Mapping[str, Written], what: str) -> nn.Module:
-    """The model with these functions written as others."""
-    return under(model, functools.partial(Calls, written), what)
+def rewrite_calls(model: nn.Module, written: Mapping[str, Function], what: str) -> nn.Module:
+    """Return the model with these torch functions computed by others."""
+    return run_under(model, functools.partial(ReplacedCalls, written), what)
 
 
-def written_attention(softmax: Written) -> Written:
-    """`scaled_dot_product_attention` by einsum: Z = (scale Q) K' + mask, A = softmax(Z), O = A V."""
+def rewrite_activation(
+    model: nn.Module, formula: Callable[[nn.Module], Any], calls: Mapping[str, Function], what: str
+) -> nn.Module:
+    """Return the model with its activation modules written out; where it has none, the functions that it calls.
+
+    `formula` gives the function of a module, or None where the module is another activation or none.
+    """
+
+    def replacement(module: nn.Module) -> nn.Module | None:
+        function = formula(module)
+        return None if function is None else Written(function)
+
+    return model if replace_modules(model, replacement) else rewrite_calls(model, calls, what)
+
+
+def attention_by_einsum(softmax: Function) -> Function:
+    """Return `scaled_dot_product_attention` by einsum: Z = (scale Q) K' + mask, A = softmax(Z), O = A V."""
 
     def attention(
         query: Tensor,

@@ -38,14 +38,14 @@ class Mlp:
 
     @property
     def neurons(self) -> int:
-        """Hidden units (or channels)."""
+        """The number of hidden units (or channels)."""
         return len(self.first[0].rows)
 
 
 def mlps(model: nn.Module) -> list[Mlp]:
-    """Every MLP, or `NotApplicable`."""
-    found = [mlp for module in model.modules() for mlp in (*_named(module), *_in_a_row(module))]
-    return at_least_one(found, "two linear layers with an activation between them")
+    """Return every MLP, or raise `NotApplicable`."""
+    matches = [mlp for module in model.modules() for mlp in (*_named(module), *_in_a_row(module))]
+    return at_least_one(matches, "two linear layers with an activation between them")
 
 
 def _named(module: nn.Module) -> list[Mlp]:
@@ -67,7 +67,7 @@ def _named(module: nn.Module) -> list[Mlp]:
 def _in_a_row(module: nn.Module) -> list[Mlp]:
     if not isinstance(module, nn.Sequential):
         return []
-    layers, found = list(module), []
+    layers, matches = list(module), []
     for place, layer in enumerate(layers):
         rest = layers[place + 1 :]
         norm = rest.pop(0) if rest and isinstance(rest[0], BatchNorm) else None
@@ -75,10 +75,10 @@ def _in_a_row(module: nn.Module) -> list[Mlp]:
             continue
         both_linear = is_linear(layer) and is_linear(rest[1])
         if both_linear or (is_convolution(layer) and is_convolution(rest[1])):
-            found.append(Mlp((Map.whole(layer),), Map.whole(rest[1]), rest[0], norm))
-    return found
+            matches.append(Mlp((Map.whole(layer),), Map.whole(rest[1]), rest[0], norm))
+    return matches
 
 
 def is_convolution(module: object) -> bool:
-    """A convolution whose outputs each read all inputs."""
+    """Whether a module is a convolution whose outputs each read all inputs."""
     return isinstance(module, CONVOLUTIONS) and module.groups == 1

@@ -14,7 +14,7 @@ from axioms.rewrites.patterns.norms import Norm
 
 
 def linear(weight: Tensor, bias: Tensor | None) -> nn.Linear:
-    """A Linear with these numbers."""
+    """Return a Linear with these numbers."""
     layer = nn.Linear(weight.shape[1], weight.shape[0], bias is not None, device=weight.device, dtype=weight.dtype)
     layer.weight.data = weight.clone()
     if bias is not None:
@@ -22,37 +22,37 @@ def linear(weight: Tensor, bias: Tensor | None) -> nn.Linear:
     return layer
 
 
-class Stands(nn.Module):
-    """Stands in for a layer, also for code that reads the layer's weight instead of calling it."""
+class StandIn(nn.Module):
+    """A module in the place of a layer, also for code that reads the layer's weight instead of calling it."""
 
-    def keep(self, layer: Any) -> None:
-        """Remember the layer's numbers, which are no parameters here."""
+    def show_numbers_of(self, layer: Any) -> None:
+        """Show the weight and bias of the layer as buffers: they are no parameters here."""
         for name in ("weight", "bias"):
             numbers = getattr(layer, name, None)
             self.register_buffer(name, None if numbers is None else numbers.data.clone(), persistent=False)
 
 
-class InTwo(Stands):
+class InTwo(StandIn):
     """W x + b as U (S V' x) + b, the singular value decomposition of W."""
 
     def __init__(self, layer: Any) -> None:
         super().__init__()
-        self.keep(layer)
+        self.show_numbers_of(layer)
         u, s, v = torch.linalg.svd(oriented(layer), full_matrices=False)
         self.first = linear(s.unsqueeze(1) * v, None)
         self.second = linear(u, None if layer.bias is None else layer.bias.data)
 
     def forward(self, x: Tensor) -> Tensor:
-        """One after the other."""
+        """Return the output of the second layer on that of the first."""
         return self.second(self.first(x))
 
 
-class WithZero(Stands):
+class WithZero(StandIn):
     """W x + b + B x + (-B) x."""
 
     def __init__(self, layer: Any) -> None:
         super().__init__()
-        self.keep(layer)
+        self.show_numbers_of(layer)
         weight = oriented(layer)
         generator = torch.Generator().manual_seed(0)
         noise = torch.randn(weight.shape, generator=generator, dtype=torch.float64).to(weight)
@@ -61,7 +61,7 @@ class WithZero(Stands):
         self.minus = linear(-self.plus.weight.data, None)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The sum of the three."""
+        """Return the sum of the layer and the two branches that cancel."""
         return self.layer(x) + self.plus(x) + self.minus(x)
 
 
@@ -73,7 +73,7 @@ class Part(nn.Module):
         self.whole, self.start, self.size = whole, start, size
 
     def forward(self, x: Tensor) -> Tensor:
-        """The whole, cut."""
+        """Return this part of the output of the whole."""
         return self.whole(x).narrow(-1, self.start, self.size)
 
 
@@ -85,7 +85,7 @@ class SideBySide(nn.Module):
         self.layers = nn.ModuleList(layers)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Each, concatenated."""
+        """Return the outputs of all layers, concatenated."""
         return torch.cat([layer(x) for layer in self.layers], dim=-1)
 
 
@@ -93,14 +93,14 @@ class Written(nn.Module):
     """A function written out in torch calls, each of which is an operation of its own."""
 
     one_operation = False
-    """Written out in the open: what it calls is seen call by call."""
+    """Read by the engine: what this module calls is seen call by call."""
 
     def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
         self.function = function
 
     def forward(self, x: Tensor) -> Tensor:
-        """The function."""
+        """Return the function of x."""
         return self.function(x)
 
 
@@ -109,7 +109,7 @@ class WrittenNorm(nn.Module):
 
     def __init__(self, norm: Norm) -> None:
         super().__init__()
-        self.eps, self.centered = norm.eps, norm.centered
+        self.eps, self.is_centered = norm.eps, norm.is_centered
         self.register_buffer("weight", norm.gain)
         self.register_buffer("bias", norm.bias)
 
@@ -117,19 +117,19 @@ class WrittenNorm(nn.Module):
     bias: Tensor | None
 
     def forward(self, x: Tensor) -> Tensor:
-        """The formula."""
-        centered = x - x.mean(-1, keepdim=True) if self.centered else x
+        """Return the norm of x by its formula."""
+        centered = x - x.mean(-1, keepdim=True) if self.is_centered else x
         normed = centered / torch.sqrt((centered * centered).mean(-1, keepdim=True) + self.eps)
         normed = normed if self.weight is None else normed * self.weight
         return normed if self.bias is None else normed + self.bias
 
 
-class CastUp(Stands):
+class CastUp(StandIn):
     """A layer that computes in float64 whatever the rest computes in; the result is cast back."""
 
     def __init__(self, layer: Any) -> None:
         super().__init__()
-        self.keep(layer)
+        self.show_numbers_of(layer)
         self.layer = layer.double()
 
     def _apply(self, fn: Any, recurse: bool = True) -> CastUp:
@@ -138,10 +138,10 @@ class CastUp(Stands):
         return self
 
     def forward(self, x: Tensor) -> Tensor:
-        """Up, through the layer, and back."""
+        """Return the layer's output, computed in float64, in the dtype of x."""
         return self.layer(x.to(torch.float64)).to(x.dtype)
 
 
 def shifted(x: Tensor, by: float) -> Tensor:
-    """x + by as a linear map with a bias, entry by entry."""
+    """Return x + by as a linear map with a bias, entry by entry."""
     return F.linear(x.unsqueeze(-1), x.new_ones(1, 1), x.new_full((1,), by)).squeeze(-1)

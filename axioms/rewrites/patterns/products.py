@@ -7,12 +7,12 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from axioms.rewrites.patterns.calls import Calls
+from axioms.rewrites.patterns.calls import ReplacedCalls
 
 PRODUCTS = ("matmul", "__matmul__", "bmm")
 
 
-class Regrouped(Calls):
+class Regrouped(ReplacedCalls):
     """While active, the product of a product and another value is computed the other way round."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Two linear maps as one."""
+"""Rewrites of linear layers: one as two, two as one, and a branch that adds nothing."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ from axioms.core.registry import rewrite
 
 if TYPE_CHECKING:
     from torch import nn
+
+
+@rewrite("split_linear")
+def split_linear(model: nn.Module) -> nn.Module:
+    """W x + b = U (S V' x) + b by the singular value decomposition of W, for every linear layer."""
+    from axioms.rewrites.patterns.layers import is_linear, replace_some
+    from axioms.rewrites.patterns.modules import InTwo
+
+    return replace_some(model, lambda module: InTwo(module) if is_linear(module) else None, "linear layer inside")
 
 
 @rewrite("merge_linear")
@@ -26,13 +35,18 @@ def merge_linear(model: nn.Module) -> nn.Module:
         for place in range(len(module) - 1):
             if is_linear(module[place]) and is_linear(module[place + 1]):
                 first, second = Map.whole(module[place]), Map.whole(module[place + 1])
-                bias = second.bias
-                if first.bias is not None:
-                    more = second.weight @ first.bias
-                    bias = more if bias is None else bias + more
                 module[place] = nn.Identity()
-                module[place + 1] = linear(second.weight @ first.weight, bias)
+                module[place + 1] = linear(second.weight @ first.weight, second.bias_after(first.bias))
                 merged += 1
     if not merged:
         raise NotApplicable("no two linear layers of the model follow each other with nothing between.")
     return model
+
+
+@rewrite("add_zero_branch")
+def add_zero_branch(model: nn.Module) -> nn.Module:
+    """W x + b = W x + b + B x + (-B) x, for every linear layer, with a random B of W's size."""
+    from axioms.rewrites.patterns.layers import is_linear, replace_some
+    from axioms.rewrites.patterns.modules import WithZero
+
+    return replace_some(model, lambda module: WithZero(module) if is_linear(module) else None, "linear layer inside")
