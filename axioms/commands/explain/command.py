@@ -6,7 +6,6 @@ import argparse
 import os
 import shutil
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +101,7 @@ def _answered(options: argparse.Namespace, text: str) -> tuple[Question, list[Fo
     print(f"{len(question.tokens)} tokens, left out by {question.removal}; {legend(colour)}")
     answers = []
     try:
-        for found in explain(question, request.methods, _Patient()):
+        for found in explain(question, request.methods, Bar(QUIET_SECONDS)):
             answers.append(found)
             lines = block(found, question.pieces, width=width, colour=colour)
             if options.ledger and found.ledger is not None:
@@ -124,17 +123,3 @@ def _written(options: argparse.Namespace, text: str, question: Question, found: 
     except OSError as error:
         raise InputError(f"{display_path(file)} cannot be written: {error.strerror}.") from None
     return file
-
-
-class _Patient:
-    """A bar for what takes more than a moment."""
-
-    def __init__(self) -> None:
-        self._bar, self._what, self._since = Bar(), "", 0.0
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        now = time.monotonic()
-        if what != self._what:
-            self._bar, self._what, self._since = Bar(), what, now
-        if now - self._since > QUIET_SECONDS:
-            self._bar(what, done, total)

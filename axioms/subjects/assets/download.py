@@ -1,11 +1,9 @@
-"""One file over HTTP: resumed where it stopped, accepted only if its SHA-256 is right."""
+"""One file over HTTP by pooch: continued where an earlier attempt stopped, accepted only if its SHA-256 is right."""
 
 from __future__ import annotations
 
 import hashlib
 import http.client
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +14,8 @@ Report = Callable[[str, int, int], None]
 
 TIMEOUT = 20.0
 ATTEMPTS = 4
-CHUNK = 1 << 20
+CHUNK = 1 << 16
+"""Bytes that are written at a time, and lost at most where a connection breaks."""
 MEGABYTE = 1_000_000
 
 
@@ -29,51 +28,71 @@ class WrongContent(FetchFailed):
 
 
 def sha256_of(file: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
+    """Return the SHA-256 of a file, in hexadecimal."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def download(url: str, part: Path, sha256: str, what: str, report: Report) -> None:
-    """Bring `part` to completion. What it holds already is kept, and after an interruption it can be continued."""
-    part.parent.mkdir(parents=True, exist_ok=True)
+def download(url: str, folder: Path, sha256: str, what: str, report: Report) -> Path:
+    """Return the downloaded file with this SHA-256 in the folder. A part that stays behind is continued next time."""
+    import pooch
+    from requests import RequestException
+    from requests.exceptions import ChunkedEncodingError
+
+    part = folder / f"{sha256}.part"
     failure = FetchFailed("gave nothing")
     for _ in range(ATTEMPTS):
-        resumed = part.exists() and part.stat().st_size > 0
+        start = part.stat().st_size if part.exists() else 0
+        headers = {"Range": f"bytes={start}-"} if start else {}
+        get = pooch.HTTPDownloader(_Progress(what, start, report), CHUNK, timeout=TIMEOUT, headers=headers)
         try:
-            _continue(url, part, what, report)
-        except urllib.error.HTTPError as error:
-            if error.code != http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
-                raise FetchFailed(f"answered {error.code} {error.reason}") from None
+            with part.open("ab") as stream:
+                get(url, stream, None)
+        except RequestException as error:
+            has_grown = part.stat().st_size > start
+            if not has_grown and not start:
+                part.unlink()
+            answer = getattr(error.response, "status_code", None)
+            if has_grown or isinstance(error, ChunkedEncodingError):
+                failure = FetchFailed(f"broke off the connection ({_cause(error)})")
+                continue
+            if answer is None:
+                raise FetchFailed(f"cannot be reached ({_cause(error)})") from None
+            if answer != http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
+                raise FetchFailed(f"answered {answer} {http.client.responses.get(answer, '')}") from None
             # Nothing is left to ask for: the part is complete, or longer than it should be.
-        except urllib.error.URLError as error:
-            raise FetchFailed(f"cannot be reached ({error.reason})") from None
-        except (OSError, http.client.HTTPException) as error:
-            if isinstance(error, OSError) and error.filename is not None:
-                raise  # the disk, not the network
-            failure = FetchFailed(f"broke off the connection ({error or type(error).__name__})")
-            continue
         if sha256_of(part) == sha256:
-            return
+            return part
         part.unlink()
         failure = WrongContent("sent a file with another SHA-256 than the manifest's")
-        if not resumed:
+        if not start:
             break
     raise failure
 
 
-def _continue(url: str, part: Path, what: str, report: Report) -> None:
-    have = part.stat().st_size if part.exists() else 0
-    request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
-    with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
-        if response.status != http.client.PARTIAL_CONTENT:
-            have = 0  # the whole file comes again
-        length = response.headers.get("Content-Length")
-        total = have + int(length) if length is not None else 0
-        with part.open("ab" if have else "wb") as stream:
-            while chunk := response.read(CHUNK):
-                stream.write(chunk)
-                have += len(chunk)
-                report(f"{FETCHING} {what} (MB)", have // MEGABYTE, max(total // MEGABYTE, 1))
-    if have < total:
-        raise ConnectionError(f"{have:,} of {total:,} bytes came")
+class _Progress:
+    """What pooch asks of a progress bar, shown by a report in megabytes."""
+
+    def __init__(self, what: str, start: int, report: Report) -> None:
+        self.what, self.start, self.report = what, start, report
+        self.done = self.total = 0
+
+    def update(self, count: int) -> None:
+        """Show that so many more bytes came."""
+        self.done = min(self.done + count, self.total)
+        megabytes = (self.start + self.done) // MEGABYTE, max((self.start + self.total) // MEGABYTE, 1)
+        self.report(f"{FETCHING} {self.what} (MB)", *megabytes)
+
+    def reset(self) -> None:
+        """Count from the start, as pooch does before it says that all is there."""
+        self.done = 0
+
+    def close(self) -> None:
+        """Do nothing: a report ends with its last number."""
+
+
+def _cause(error: BaseException) -> str:
+    """Return what the innermost error says: those of requests are a paragraph each."""
+    while error.__context__ is not None:
+        error = error.__context__
+    return str(error) or type(error).__name__

