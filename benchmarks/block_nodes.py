@@ -13,7 +13,7 @@ import argparse
 import torch
 
 import axioms
-from axioms.subjects.tiny import ARCHITECTURES, tiny
+from axioms.subjects.models.tiny import ARCHITECTURES, tiny
 
 NODES = (1, 2, 4, 8, 12, 16, 24, 32)
 

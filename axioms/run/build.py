@@ -22,8 +22,8 @@ from axioms.subjects.agreement.benchmark import Agreement
 from axioms.subjects.assets import Report
 from axioms.subjects.built import ONLY, BuiltSubject, Placement, Side, moved
 from axioms.subjects.data import Data
-from axioms.subjects.language import LanguageModel, Tokens, tokenize
 from axioms.subjects.load import load_data, load_model
+from axioms.subjects.models.language import LanguageModel, Tokens, tokenize
 
 
 def placement(run: Run) -> Placement:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from axioms.subjects.expressions import Activation, Binary, Entry, Expression, Linear, Number
+from axioms.subjects.models.expressions import Activation, Binary, Entry, Expression, Linear, Number
 
 Equivalence = Callable[[Expression], Iterator[Expression]]
 

@@ -16,8 +16,8 @@ from axioms.methods.running import run_method
 from axioms.model.inputs import read_inputs
 from axioms.model.module import Model
 from axioms.model.targets import choose
-from axioms.subjects.expression_model import ExpressionModel
-from axioms.subjects.expressions import Expression, operations, variables
+from axioms.subjects.models.expressions import Expression, operations, variables
+from axioms.subjects.models.modules.expression import ExpressionModel
 
 if TYPE_CHECKING:
     from axioms.search.strategies import Example

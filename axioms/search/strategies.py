@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from axioms.search.equivalences import rewritings
-from axioms.subjects.expressions import (
+from axioms.subjects.models.expressions import (
     ACTIVATIONS,
     VECTOR_FUNCTIONS,
     Activation,

@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 from axioms.core.errors import InputError, UnknownName, did_you_mean
 from axioms.core.registry import AXIOMS, DATA, METHODS, REWRITES, SUBJECTS, Registered, Registry
 from axioms.subjects.fixtures import find_descriptor
-from axioms.subjects.hub import named_directly
+from axioms.subjects.models.hub import named_directly
 
 
 class Strict(BaseModel):

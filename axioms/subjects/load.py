@@ -13,8 +13,8 @@ from axioms.core.registry import DATA, SUBJECTS, Registered
 from axioms.subjects.assets import Report, locate
 from axioms.subjects.data import Data
 from axioms.subjects.fixtures import Descriptor, find_descriptor
-from axioms.subjects.hub import named_directly
-from axioms.subjects.language import LanguageModel
+from axioms.subjects.models.hub import named_directly
+from axioms.subjects.models.language import LanguageModel
 from axioms.subjects.paths import resolved
 
 

@@ -15,8 +15,8 @@ from axioms.core.errors import InputError
 from axioms.engine.blocks import common, find_blocks
 from axioms.model.inputs import read_inputs
 from axioms.model.module import Model
-from axioms.subjects.modules import LinearAttention, ScalarAttention
-from axioms.subjects.tiny import tiny
+from axioms.subjects.models.modules import LinearAttention, ScalarAttention
+from axioms.subjects.models.tiny import tiny
 
 TOKENS = torch.randint(3, 40, (2, 8), generator=torch.Generator().manual_seed(1))
 TEXT = {"input_ids": TOKENS, "attention_mask": torch.ones_like(TOKENS)}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 import axioms
-from axioms.subjects.modules import Expression
+from axioms.subjects.models.modules import Expression
 
 WIDTH = 3
 

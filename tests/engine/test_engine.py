@@ -10,7 +10,7 @@ from torch import nn
 
 import axioms
 from axioms.core.errors import InputError, UncoveredOperation
-from axioms.subjects.modules import LinearAttention, ScalarAttention
+from axioms.subjects.models.modules import LinearAttention, ScalarAttention
 
 
 class Mixes(nn.Module):

@@ -27,8 +27,8 @@ from axioms.methods.lrp import attnlrp_composite, cp_lrp_composite
 from axioms.model.inputs import Inputs, read_inputs
 from axioms.model.module import Model
 from axioms.model.targets import Target, choose
-from axioms.subjects.modules import ScalarAttention
-from axioms.subjects.tiny import ARCHITECTURES, tiny
+from axioms.subjects.models.modules import ScalarAttention
+from axioms.subjects.models.tiny import ARCHITECTURES, tiny
 
 TINY = 1e-12
 BUILDS = [(name, backend) for name, family in ARCHITECTURES.items() for backend in family.backends]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 import axioms
-from axioms.subjects.tiny import tiny
+from axioms.subjects.models.tiny import tiny
 
 METHODS = ("attnlrp", "cp_lrp", "lrp_epsilon", "lrp_gamma", "lrp_alpha1_beta0")
 DTYPES = {torch.float16: (1e-7, 6e4), torch.float32: (1e-42, 1e30), torch.float64: (1e-310, 1e150)}

@@ -16,7 +16,7 @@ from axioms.methods.gates import slopes
 from axioms.model.inputs import Inputs, read_inputs
 from axioms.model.module import Model
 from axioms.model.targets import choose
-from axioms.subjects.tiny import tiny
+from axioms.subjects.models.tiny import tiny
 
 
 def text(length: int = 8) -> dict[str, Tensor]:

@@ -12,8 +12,8 @@ import axioms
 from axioms.core.errors import InputError, UncoveredOperation
 from axioms.engine.gradients import scale_gradient
 from axioms.engine.rules import RULES
-from axioms.subjects.modules import ScalarAttention, fixed_linear
-from axioms.subjects.tiny import ARCHITECTURES, tiny
+from axioms.subjects.models.modules import ScalarAttention, fixed_linear
+from axioms.subjects.models.tiny import ARCHITECTURES, tiny
 
 COMPOSITES: dict[str, dict[str, Any]] = {
     "attnlrp": {},

@@ -18,7 +18,7 @@ from axioms.methods.lrp import attnlrp_composite
 from axioms.model.inputs import read_inputs
 from axioms.model.module import Model
 from axioms.model.targets import choose
-from axioms.subjects.tiny import tiny
+from axioms.subjects.models.tiny import tiny
 
 KINDS = ("single", "front_to_back", "back_to_front")
 GATED = ("llama", "modernbert")

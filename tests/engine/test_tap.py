@@ -7,7 +7,7 @@ import torch
 
 import axioms
 from axioms.core.errors import InputError
-from axioms.subjects.tiny import tiny
+from axioms.subjects.models.tiny import tiny
 
 TEXT = {
     "input_ids": torch.tensor([[5, 9, 13, 4], [7, 7, 30, 21]]),

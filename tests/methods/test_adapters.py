@@ -16,8 +16,8 @@ import axioms
 from axioms.core.errors import InputError, MissingPackage, UnknownName
 from axioms.core.registry import METHODS
 from axioms.methods.adapters import CAPTUM, LXT, ZENNIT, required
-from axioms.subjects.modules import Expression, LinearAttention, fixed_linear
-from axioms.subjects.tiny import tiny
+from axioms.subjects.models.modules import Expression, LinearAttention, fixed_linear
+from axioms.subjects.models.tiny import tiny
 
 IDS = torch.tensor([[5, 7, 11, 13], [8, 30, 21, 0]])
 PADDED = {"input_ids": IDS, "attention_mask": (IDS != 0).long()}

@@ -16,7 +16,7 @@ from axioms.methods.alti import logit_shares
 from axioms.model.inputs import read_inputs
 from axioms.model.module import Model
 from axioms.model.targets import choose
-from axioms.subjects.tiny import tiny
+from axioms.subjects.models.tiny import tiny
 
 IDS = torch.tensor([[5, 7, 11, 13, 9], [8, 30, 21, 4, 17]])
 TARGET = torch.tensor([3, 25])

@@ -15,8 +15,8 @@ from axioms.core.errors import InputError
 from axioms.engine.observe import observe
 from axioms.model.inputs import read_inputs
 from axioms.model.module import Model
-from axioms.subjects.modules import Expression, ScalarAttention
-from axioms.subjects.tiny import ARCHITECTURES, tiny
+from axioms.subjects.models.modules import Expression, ScalarAttention
+from axioms.subjects.models.tiny import ARCHITECTURES, tiny
 
 IDS = torch.tensor([[5, 7, 11, 13, 9], [8, 30, 21, 4, 17]])
 LAST_TOKEN = ("gpt2", "llama", "mistral", "qwen3", "gemma3", "opt")

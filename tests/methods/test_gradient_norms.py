@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 
 import axioms
-from axioms.subjects.modules import Expression
-from axioms.subjects.tiny import tiny
+from axioms.subjects.models.modules import Expression
+from axioms.subjects.models.tiny import tiny
 
 
 def test_features_without_a_width_are_their_own_norm() -> None:

@@ -33,7 +33,7 @@ import pytest
 import torch
 
 import axioms
-from axioms.subjects.modules import ScalarAttention
+from axioms.subjects.models.modules import ScalarAttention
 
 LN2 = log(2)
 BY_HAND = {

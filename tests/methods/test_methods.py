@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import axioms
 from axioms.core.errors import InputError
-from axioms.subjects.modules import Expression, LinearAttention
+from axioms.subjects.models.modules import Expression, LinearAttention
 
 cubic = Expression(lambda a, b, c: a * a * b + 2 * b * c - c)
 
@@ -79,7 +79,7 @@ def test_random_depends_on_seed_and_example_and_nothing_else() -> None:
     st.lists(st.lists(st.floats(-2, 2), min_size=4, max_size=4), min_size=2, max_size=3),
 )
 def test_on_a_linear_map_lrp_and_gradient_x_input_and_loo_are_one(x: list[float], weight: list[list[float]]) -> None:
-    from axioms.subjects.modules import fixed_linear
+    from axioms.subjects.models.modules import fixed_linear
 
     model = fixed_linear(weight, None)
     wanted = np.array(x) * np.array(weight[0])

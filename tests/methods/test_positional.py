@@ -11,7 +11,7 @@ from torch import Tensor
 import axioms
 from axioms.core.dtypes import KeepFloat64
 from axioms.core.errors import InputError
-from axioms.subjects.tiny import tiny
+from axioms.subjects.models.tiny import tiny
 
 IDS = torch.tensor([[5, 7, 11, 13, 9], [8, 30, 21, 4, 17]])
 TARGET = torch.tensor([3, 25])

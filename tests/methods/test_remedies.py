@@ -15,8 +15,8 @@ from axioms.engine.gates import gated
 from axioms.model.inputs import read_inputs
 from axioms.model.module import Model
 from axioms.model.targets import choose
-from axioms.subjects.modules import Expression
-from axioms.subjects.tiny import tiny
+from axioms.subjects.models.modules import Expression
+from axioms.subjects.models.tiny import tiny
 
 cubic = Expression(lambda a, b, c: a * a * b + 2 * b * c - c)
 TOKENS = torch.randint(3, 40, (3, 9), generator=torch.Generator().manual_seed(4))

@@ -18,7 +18,7 @@ from axioms.engine.operations import Operation
 from axioms.engine.rules import RULES
 from axioms.run.runner import Runner
 from axioms.spec import expand_file
-from axioms.subjects.modules import AttentionBlock
+from axioms.subjects.models.modules import AttentionBlock
 
 SPECS = [
     "structural_bias.yaml",

@@ -21,7 +21,7 @@ from axioms.model.module import Model
 from axioms.model.probe import probe
 from axioms.model.removals import KINDS
 from axioms.model.targets import Target
-from axioms.subjects.tiny import tiny
+from axioms.subjects.models.tiny import tiny
 
 TEXTS = [[1, 9, 17, 5, 33, 2], [1, 8, 2], [1, 21, 30, 4, 11, 2, 25, 14], [6]]
 """1 and 2 are the special tokens."""

@@ -12,7 +12,7 @@ from torch import nn
 import axioms
 from axioms.core.errors import InputError
 from axioms.model.targets import choose
-from axioms.subjects.tiny import tiny
+from axioms.subjects.models.tiny import tiny
 
 OUTPUTS = torch.tensor([[1.0, 3.0, 2.0], [0.5, -1.0, 0.0]], dtype=torch.float64)
 LABELS = torch.tensor([2, 1])

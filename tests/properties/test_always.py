@@ -25,7 +25,7 @@ from axioms.properties.purity import GROUPS
 from axioms.run.runner import Result, Runner
 from axioms.spec import expand_file
 from axioms.subjects.load import load_module
-from axioms.subjects.tiny import ARCHITECTURES
+from axioms.subjects.models.tiny import ARCHITECTURES
 
 Write = Callable[..., Path]
 Fault = Callable[[Model, Inputs, Tensor], Tensor | None]

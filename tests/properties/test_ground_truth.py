@@ -17,7 +17,7 @@ from axioms.subjects.agreement.benchmark import Agreement, of_samples
 from axioms.subjects.agreement.grammar import sentences
 from axioms.subjects.agreement.sources import agreement_llama
 from axioms.subjects.data import Data
-from axioms.subjects.tiny import tiny
+from axioms.subjects.models.tiny import tiny
 
 
 @pytest.fixture(scope="module")

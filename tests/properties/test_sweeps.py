@@ -21,8 +21,8 @@ from axioms.run.records import record
 from axioms.run.runner import Result, Runner
 from axioms.spec import expand_file
 from axioms.subjects.data import random_tokens
-from axioms.subjects.language import LanguageModel
-from axioms.subjects.tiny import tiny
+from axioms.subjects.models.language import LanguageModel
+from axioms.subjects.models.tiny import tiny
 
 Write = Callable[..., Path]
 

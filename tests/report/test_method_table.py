@@ -10,7 +10,7 @@ from axioms.engine.composite import Composite
 from axioms.methods.attribute import attribute
 from axioms.report.method_table import every_method, method_table
 from axioms.subjects.data import random_tokens
-from axioms.subjects.tiny import tiny
+from axioms.subjects.models.tiny import tiny
 
 OPERATIONS = {
     "linear": ("linear",),

@@ -14,8 +14,8 @@ from axioms.core.registry import REWRITES, Rewrite, rewrite
 from axioms.model.inputs import Inputs, read_inputs
 from axioms.rewrites.apply import apply_rewrite, checked_rewrite
 from axioms.subjects.data import random_images, random_points, random_tokens
-from axioms.subjects.small import linear_attention, relu_net
-from axioms.subjects.tiny import tiny
+from axioms.subjects.models.small import linear_attention, relu_net
+from axioms.subjects.models.tiny import tiny
 
 TOKENS = ["bert", "gpt2", "llama", "opt", "gpt-neox", "phi3", "gemma3", "t5-encoder", "distilbert"]
 SHAPES = [*TOKENS, "gpt2-sdpa", "vit", "relu-net", "linear-attention", "gated-silu"]

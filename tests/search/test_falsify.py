@@ -14,7 +14,7 @@ from axioms.run.runner import Runner
 from axioms.search.falsify import falsify, is_same, peeled
 from axioms.search.strategies import Example
 from axioms.spec import expand_file
-from axioms.subjects.expressions import Binary, parse, walk
+from axioms.subjects.models.expressions import Binary, parse, walk
 
 
 def test_attnlrp_is_falsified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

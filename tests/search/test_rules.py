@@ -12,8 +12,8 @@ from axioms.core.errors import UncoveredOperation
 from axioms.core.registry import METHODS
 from axioms.search.falsify import LEAST_VALUE, NEAREST_KINK, compare
 from axioms.search.strategies import Example, examples, expressions
-from axioms.subjects.expression_model import ExpressionModel
-from axioms.subjects.expressions import Expression, variables, walk
+from axioms.subjects.models.expressions import Expression, variables, walk
+from axioms.subjects.models.modules.expression import ExpressionModel
 
 POINT = {"a": 1.25, "b": -0.75, "c": 2.0}
 

@@ -12,8 +12,8 @@ from axioms.core.errors import InputError
 from axioms.core.registry import METHODS
 from axioms.search.falsify import compare
 from axioms.search.strategies import Example, examples, expressions
-from axioms.subjects.expression_model import ExpressionModel
-from axioms.subjects.expressions import Binary, Linear, Variable, operations, parse, variables
+from axioms.subjects.models.expressions import Binary, Linear, Variable, operations, parse, variables
+from axioms.subjects.models.modules.expression import ExpressionModel
 
 
 @pytest.mark.parametrize(

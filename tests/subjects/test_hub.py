@@ -14,11 +14,12 @@ from axioms.core.errors import AssetMissing, InputError
 from axioms.run.build import build_subject
 from axioms.run.runner import Runner
 from axioms.spec import expand_file
-from axioms.subjects import gguf
+from axioms.subjects.assets.hub import snapshot
 from axioms.subjects.built import BuiltSubject
-from axioms.subjects.hub import named_directly, snapshot
-from axioms.subjects.language import LanguageModel, token_limit, tokenize
 from axioms.subjects.load import load_model
+from axioms.subjects.models import gguf
+from axioms.subjects.models.hub import named_directly
+from axioms.subjects.models.language import LanguageModel, token_limit, tokenize
 
 if TYPE_CHECKING:
     from tests.subjects.conftest import StandIn

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification, BertModel
 
 from axioms.core.errors import InputError
-from axioms.subjects.lora import lora_classifier, merge
+from axioms.subjects.models.lora import lora_classifier, merge
 
 SCALE = 2.0
 IDS = torch.tensor([[2, 5, 6, 7, 8, 9, 3], [2, 13, 12, 3, 0, 0, 0]])

@@ -15,10 +15,10 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification, BertModel
 
-from axioms.subjects.accuracy import accuracy
-from axioms.subjects.lora import lora_classifier
-from axioms.subjects.overlap import overlapping
-from axioms.subjects.splits import VALIDATION, digest, is_held_out, part
+from axioms.subjects.data.overlap import overlapping
+from axioms.subjects.data.splits import VALIDATION, digest, is_held_out, part
+from axioms.subjects.models.accuracy import accuracy
+from axioms.subjects.models.lora import lora_classifier
 
 SCRIPT = Path(__file__).parents[2] / "fixtures" / "minilm" / "train.py"
 

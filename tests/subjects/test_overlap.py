@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from axioms.subjects.overlap import LENGTH, SHARE, ngrams, overlapping
+from axioms.subjects.data.overlap import LENGTH, SHARE, ngrams, overlapping
 
 LONG = "the harbour scenes don't work (at all), but naïve uncle bob is a joy to watch"
 

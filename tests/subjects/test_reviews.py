@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from axioms.core.errors import AssetMissing
-from axioms.subjects.accuracy import accuracy
 from axioms.subjects.assets import locate
+from axioms.subjects.data.overlap import overlapping
 from axioms.subjects.load import load_model
-from axioms.subjects.overlap import overlapping
+from axioms.subjects.models.accuracy import accuracy
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 HEADER, *LINES = (FIXTURES / "reviews.tsv").read_text(encoding="utf-8").splitlines()

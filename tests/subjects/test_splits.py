@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from axioms.subjects.splits import PARTS, digest, is_held_out, part
-from axioms.subjects.texts import REVIEWS, reviews_asset
+from axioms.subjects.data.splits import PARTS, digest, is_held_out, part
+from axioms.subjects.data.texts import REVIEWS, reviews_asset
 
 
 def test_a_part_is_the_texts_sha256_modulo_ten() -> None:

@@ -24,7 +24,7 @@ from axioms.run.build import placed_side
 from axioms.spec import Run
 from axioms.spec.references import MethodRef
 from axioms.subjects.built import ONLY, Side
-from axioms.subjects.language import LanguageModel, tokenize
+from axioms.subjects.models.language import LanguageModel, tokenize
 
 if TYPE_CHECKING:
     from axioms.model.removals import Removal

@@ -12,7 +12,7 @@ from axioms.model.targets import Difference, Probability, Target
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from axioms.subjects.language import LanguageModel
+    from axioms.subjects.models.language import LanguageModel
 
 KEPT = ("predicted", "label", "forms")
 """What a target may say that is no name of an output."""

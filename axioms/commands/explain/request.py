@@ -17,7 +17,7 @@ from axioms.model.removals import KINDS, Removal
 from axioms.spec import Run
 from axioms.spec.references import MethodRef, SubjectRef
 from axioms.subjects.fixtures import FOLDER, find_descriptor
-from axioms.subjects.hub import TASKS, declared_task
+from axioms.subjects.models.hub import TASKS, declared_task
 
 Read = TypeVar("Read", bound=BaseModel)
 

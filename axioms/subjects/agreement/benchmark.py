@@ -14,7 +14,7 @@ from axioms.subjects.agreement.sample import Sample
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from axioms.subjects.language import LanguageModel
+    from axioms.subjects.models.language import LanguageModel
 
 FILTERS = {
     "malformed": "rows that are not five columns with one mask",
@@ -44,7 +44,7 @@ class Agreement:
 
     def for_model(self, model: LanguageModel) -> Agreement:
         """The sentences that this model can be asked about."""
-        from axioms.subjects.language import token_limit
+        from axioms.subjects.models.language import token_limit
 
         if model.tokenizer is None:
             raise InputError("this model has no tokenizer, so it cannot be asked about sentences.")

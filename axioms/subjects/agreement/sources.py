@@ -14,7 +14,7 @@ from axioms.subjects.data import Data
 from axioms.subjects.paths import FilePath
 
 if TYPE_CHECKING:
-    from axioms.subjects.language import LanguageModel
+    from axioms.subjects.models.language import LanguageModel
 
 
 @data("agreement-sentences")
@@ -40,7 +40,7 @@ def agreement_llama(*, files: dict[str, str]) -> LanguageModel:
     from transformers import PreTrainedTokenizerFast
 
     from axioms.subjects.agreement.model import tiny_llama
-    from axioms.subjects.language import LanguageModel
+    from axioms.subjects.models.language import LanguageModel
 
     names = {"pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>"}
     tokenizer = PreTrainedTokenizerFast(tokenizer_file=files["tokenizer"], **names)

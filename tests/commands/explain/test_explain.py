@@ -16,8 +16,8 @@ from axioms.methods.attribute import attribute
 from axioms.model.removals import Removal
 from axioms.spec import Run
 from axioms.spec.references import MethodRef
-from axioms.subjects.hub import declared_task, load
-from axioms.subjects.language import LanguageModel, tokenize
+from axioms.subjects.models.hub import declared_task, load
+from axioms.subjects.models.language import LanguageModel, tokenize
 
 TEXT = "the film is not very good but it was fine"
 Repository = Callable[[str], Path]

@@ -17,7 +17,7 @@ from axioms.subjects.agreement.benchmark import of_samples
 from axioms.subjects.agreement.sample import Sample
 from axioms.subjects.built import BuiltSubject
 from axioms.subjects.data import Data
-from axioms.subjects.language import LanguageModel
+from axioms.subjects.models.language import LanguageModel
 
 ROOT = Path(__file__).parents[3]
 RUN = Run(dtype="float64", device="cpu")

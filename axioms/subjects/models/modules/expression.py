@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from axioms.core.errors import InputError
-from axioms.subjects.expressions import Activation, Expression, evaluate, variables
+from axioms.subjects.models.expressions import Activation, Expression, evaluate, variables
 
 
 class ExpressionModel(nn.Module):

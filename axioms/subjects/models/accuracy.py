@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from axioms.subjects.language import LanguageModel
+    from axioms.subjects.models.language import LanguageModel
 
 BATCH = 64
 

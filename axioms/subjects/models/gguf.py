@@ -10,10 +10,10 @@ from pathlib import Path
 
 from axioms.core.errors import AssetMissing, InputError
 from axioms.core.registry import subject
-from axioms.subjects import hub
 from axioms.subjects.assets import cache_folder
 from axioms.subjects.assets.download import sha256_of
-from axioms.subjects.language import LanguageModel
+from axioms.subjects.models import hub
+from axioms.subjects.models.language import LanguageModel
 
 NEEDED = ("gguf", "accelerate")
 SUMS = "sha256.json"

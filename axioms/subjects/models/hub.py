@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import http.client
 import json
-import os
-import re
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from axioms.core.errors import AssetMissing, InputError, did_you_mean
 from axioms.core.registry import subject
-from axioms.subjects.assets import OFFLINE, switched_on
-from axioms.subjects.language import LanguageModel
+from axioms.subjects.assets.hub import first_line, snapshot
+from axioms.subjects.models.language import LanguageModel
 from axioms.subjects.paths import FolderOrName
 
 TASKS = {
@@ -32,7 +27,6 @@ SAVED_AS = {
 """How the classes of transformers end, by task."""
 DATA_ONLY = ["*.json", "*.safetensors", "*.txt", "*.model"]
 """What is fetched of a repository: no pickles, no Python."""
-PROBE_SECONDS = 10.0
 
 
 @subject("hub-classifier")
@@ -94,64 +88,10 @@ def load(task: str, name: str, revision: str | None) -> LanguageModel:
         )
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **safe)
     except (OSError, ValueError, KeyError, ImportError, SafetensorError) as error:
-        raise InputError(f"{what} cannot be opened as a {task}: {_first_line(error)}") from None
+        raise InputError(f"{what} cannot be opened as a {task}: {first_line(error)}") from None
     if info["missing_keys"]:
         raise InputError(
             f"{what} is no {task}: it has no weights for {', '.join(sorted(info['missing_keys'])[:3])}. "
             f"Say which it is, {' or '.join(f'`task: {each}`' for each in TASKS)}."
         )
     return LanguageModel(module, tokenizer, "mask" if task == "masked-lm" else "last")
-
-
-def snapshot(name: str, revision: str | None, patterns: list[str], kind: str = "model") -> Path:
-    """The folder of a repository's data files in the hub's own cache, fetched where needed and possible."""
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
-
-    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name):
-        raise InputError(f"{name!r} is neither a folder beside the spec nor a name on the hub.")
-    why = f"{OFFLINE} forbids fetching it" if switched_on(OFFLINE) else _unreachable(name, revision, kind)
-    try:
-        return Path(
-            snapshot_download(
-                name,
-                repo_type=kind,
-                revision=revision,
-                allow_patterns=patterns,
-                local_files_only=why is not None,
-                endpoint=os.environ.get("HF_ENDPOINT"),
-            )
-        )
-    except LocalEntryNotFoundError:
-        why = why or "the hub did not give it (no such name or revision, or not for everyone)"
-    except HFValidationError as error:
-        raise InputError(f"{name!r} is not a name on the hub: {_first_line(error)}") from None
-    except (HfHubHTTPError, OSError) as error:
-        why = _first_line(error)
-    raise AssetMissing(
-        f"{kind} {name!r} is not in the hub's cache, and {why}. Run this once where the "
-        "hub can be reached, bring the cache here and say where it is with HF_HOME; or give the path of a folder."
-    )
-
-
-def _unreachable(name: str, revision: str | None, kind: str) -> str | None:
-    """Why the repository cannot be had, asked once: huggingface_hub would try again for half a minute."""
-    from huggingface_hub import hf_hub_url
-
-    if switched_on("HF_HUB_OFFLINE"):
-        return "HF_HUB_OFFLINE forbids fetching it"
-    file = "config.json" if kind == "model" else "README.md"
-    url = hf_hub_url(name, file, repo_type=kind, revision=revision, endpoint=os.environ.get("HF_ENDPOINT"))
-    try:
-        with urllib.request.urlopen(urllib.request.Request(url, method="HEAD"), timeout=PROBE_SECONDS):
-            return None
-    except urllib.error.HTTPError as error:
-        return (
-            f"the hub answered {error.code} {error.reason}" if error.code >= http.client.INTERNAL_SERVER_ERROR else None
-        )
-    except (OSError, http.client.HTTPException) as error:
-        return f"the hub cannot be reached ({getattr(error, 'reason', error)})"
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().split("\n", 1)[0] or type(error).__name__

@@ -179,7 +179,7 @@ ARCHITECTURES: dict[str, Architecture] = {
 def tiny(
     *, architecture: str, seed: int = 0, backend: Literal["eager", "sdpa"] = "eager", biases: bool = True
 ) -> nn.Module:
-    """A tiny random Transformer of one of the families in axioms/subjects/tiny.py."""
+    """A tiny random Transformer of one of the families in axioms/subjects/models/tiny.py."""
     import torch
     import transformers
 
