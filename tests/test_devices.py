@@ -30,7 +30,7 @@ from axioms.run.build import build_subject, placement
 from axioms.run.runner import Runner
 from axioms.spec import Check, MethodRef, expand_file
 from axioms.spec.expand import FORWARD
-from axioms.spec.validate import load_spec
+from axioms.spec.validate import load_specs
 from axioms.subjects.built import BuiltSubject
 
 ANYWHERE = """loo gradient gradient_x_input integrated_gradients attnlrp cp_lrp lrp_epsilon lrp_gamma
@@ -43,7 +43,7 @@ OF_TRANSFORMERS = {"tiny", "minilm-sentiment", "agreement-llama"}
 
 def decides_by_its_data(spec: str) -> bool:
     """Transformers ask whether a mask masks anything, rewrites compare outputs first."""
-    subject = load_spec(FOLDER / spec)[0].subject
+    subject = load_specs(FOLDER / spec)[0].spec.subject
     if subject.pair is not None:
         return bool(subject.pair.rewritten)
     return subject.model is not None and subject.model.name in OF_TRANSFORMERS
@@ -51,7 +51,7 @@ def decides_by_its_data(spec: str) -> bool:
 
 def has_a_mask(spec: str) -> bool:
     """Leave-one-out asks a mask which tokens are there; test_every_method_and_axiom_names_its_device has that case."""
-    return load_spec(FOLDER / spec)[0].subject.data.name == "masked-tokens"
+    return load_specs(FOLDER / spec)[0].spec.subject.data.name == "masked-tokens"
 
 
 ON_META = [name for name in SPECS if not decides_by_its_data(name)]

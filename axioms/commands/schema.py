@@ -21,10 +21,6 @@ def run(options: argparse.Namespace) -> int:
 
 def schema_text() -> str:
     """Return the JSON Schema of a spec, as `axioms/spec/schema.json` holds it."""
-    from axioms.spec import Spec
+    from axioms.spec.json_schema import json_schema
 
-    schema = Spec.model_json_schema()
-    schema["properties"]["extends"] = {"type": "string", "description": "A spec that this one builds on."}
-    # A spec that extends another may leave out what that one says.
-    del schema["required"]
-    return json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, indent=1)
+    return json.dumps(json_schema(), indent=1)

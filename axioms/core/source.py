@@ -1,4 +1,4 @@
-"""YAML text to plain values, with the file and line of every key; for specs and for fixtures.
+"""YAML text as plain values, with the file and line of every key; for specs and for fixtures.
 
 Stricter than PyYAML where PyYAML surprises: `1e-9` is a number, only `true` and `false` are booleans, a key
 given twice is an error, and aliases cannot explode.
@@ -69,22 +69,27 @@ class Document:
     file: Path
     value: dict[str, Any]
     places: dict[Path_, Place] = field(default_factory=dict)
+    written: dict[Path_, Path_] = field(default_factory=dict)
+    """The path of a value in its own file, where merging has given it another one."""
 
     def place(self, path: Path_) -> Place:
-        """File and line of the value at `path`, or of the nearest enclosing one."""
-        for end in range(len(path), -1, -1):
-            if path[:end] in self.places:
-                return self.places[path[:end]]
-        return Place(self.file, 1)
+        """Return file and line of the value at `path`, or of the nearest enclosing one."""
+        return self.places.get(self._nearest(path), Place(self.file, 1))
 
     def problem(self, path: Path_, what: str) -> Problem:
-        """A problem with the value at `path`."""
-        place = self.place(path)
-        return Problem(place.file, place.line, dotted(path), what)
+        """Return a problem with the value at `path`, which is named as its own file names it."""
+        place, nearest = self.place(path), self._nearest(path)
+        where = (*self.written.get(nearest, nearest), *path[len(nearest) :])
+        return Problem(place.file, place.line, dotted(where), what)
+
+    def _nearest(self, path: Path_) -> Path_:
+        """Return the longest beginning of `path` that has a place."""
+        ends = range(len(path), -1, -1)
+        return next((path[:end] for end in ends if path[:end] in self.places), ())
 
 
 def dotted(path: Path_) -> str:
-    """`("checks", 0, "expect")` as `checks[0].expect`."""
+    """Return `("checks", 0, "expect")` as `checks[0].expect`."""
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
@@ -92,20 +97,19 @@ def dotted(path: Path_) -> str:
 
 
 def read(file: Path) -> Document:
-    """One YAML file as a mapping with places; every way in which it is not one is a `SpecError`.
+    """Return one YAML file as a mapping with places; every way in which it is not one is a `SpecError`.
 
     A base or a fixture that many specs name is read once, unless it changes. Do not change what is returned.
     """
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return _read(file, 0, 0)
-    return _read(file, found.st_mtime_ns, found.st_size)
+    return _read(file, status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=256)
 def _read(file: Path, time: int, size: int) -> Document:
-
     def fail(line: int, what: str) -> SpecError:
         return SpecError([Problem(file, line, "", what)])
 
@@ -135,7 +139,7 @@ def _read(file: Path, time: int, size: int) -> Document:
 
 
 class _Builder:
-    """Node graph to values. Aliases are followed, so the number of values built is counted and bounded."""
+    """Builds values from YAML nodes. Aliases are followed, so the number of values is counted and bounded."""
 
     def __init__(self, file: Path) -> None:
         self.file = file

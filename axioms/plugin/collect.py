@@ -53,9 +53,10 @@ class SpecFile(pytest.Module):
             expanded = expand_file(self.path)
         except SpecError as error:
             raise self.CollectError(str(error)) from None
-        function = _function(expanded.spec.tier)
+        functions = {spec.tier: _function(spec.tier) for spec in expanded.specs}
         fixtures = None
         for check in expanded.checks:
+            function = functions[check.tier]
             item: CheckItem = CheckItem.from_parent(self, name=item_name(check), callobj=function, fixtureinfo=fixtures)
             item.check = check
             fixtures = item._fixtureinfo

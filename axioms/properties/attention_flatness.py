@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from axioms.core.errors import InputError
 from axioms.core.lazy import np
 from axioms.core.registry import Metric, axiom
+from axioms.core.sweeps import KINDS, SweepKind
 from axioms.core.values import Values, as_numpy
 from axioms.properties.bypass_gain import bypass_gain
 from axioms.properties.correlations import spearman
-from axioms.properties.sweeps import KINDS, SweepKind
 from axioms.properties.views import SideView
 
 if TYPE_CHECKING:

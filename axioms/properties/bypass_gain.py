@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from axioms.core.registry import Metric, axiom
+from axioms.core.sweeps import KINDS, SweepKind
 from axioms.core.values import Values
 from axioms.properties.loo_correlation import loo_correlation
-from axioms.properties.sweeps import KINDS, SweepKind, tables
+from axioms.properties.sweeps import tables
 from axioms.properties.views import SideView
 
 

@@ -7,9 +7,10 @@ tokens alike, so what the model said for one setting serves the others.
 from __future__ import annotations
 
 from axioms.core.registry import Metric, axiom
+from axioms.core.sweeps import KINDS, SweepKind
 from axioms.core.values import Values
 from axioms.properties.perturbation import areas
-from axioms.properties.sweeps import KINDS, SweepKind, tables
+from axioms.properties.sweeps import tables
 from axioms.properties.views import SideView
 from axioms.properties.walks import Answers, related_walks
 

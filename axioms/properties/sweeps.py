@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from axioms.core.lazy import np
+from axioms.core.sweeps import KINDS
 from axioms.core.values import Values
 from axioms.properties.views import SideView
 
 if TYPE_CHECKING:
     from axioms.engine.attribution import Swept
-
-SweepKind = Literal["single", "front_to_back", "back_to_front"]
-KINDS: tuple[SweepKind, ...] = ("single", "front_to_back", "back_to_front")
 
 
 @dataclass(frozen=True)
@@ -81,10 +79,3 @@ def _views(side: SideView, swept: Swept) -> dict[frozenset[int], SideView]:
         )
         for number, (setting, attribution) in enumerate(swept.attributions.items())
     }
-
-
-def kind_of(metric: str) -> SweepKind | None:
-    """The kind of setting that a metric of a sweep is about; None where it needs no setting but none and all."""
-    if metric.startswith(("late_minus_early", "rank_correlation")):
-        return "single"
-    return next((kind for kind in KINDS if metric.startswith(kind)), None)

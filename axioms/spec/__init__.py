@@ -1,7 +1,8 @@
 """YAML to checks."""
 
 from axioms.spec.bounds import Bound
-from axioms.spec.expand import Check, Comparison, Expanded, PlacedBound, expand_file
+from axioms.spec.check import Check, Comparison, PlacedBound
+from axioms.spec.expand import Expanded, expand_file
 from axioms.spec.references import MethodRef
 from axioms.spec.schema import TIERS, Run, Spec
 from axioms.spec.subject import Subject

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from axioms.core.errors import did_you_mean
 from axioms.core.registry import AXIOMS, METHODS, TABLES
+from axioms.core.sweeps import KINDS as SWEEPS
+from axioms.core.sweeps import SweepKind
 from axioms.model.removals import Removal
-from axioms.properties.sweeps import KINDS as SWEEPS
-from axioms.properties.sweeps import SweepKind
 from axioms.spec.bounds import Bound
 from axioms.spec.metrics import (
     Reported,
@@ -63,16 +64,18 @@ class CheckSpec(Claims):
         None, min_length=1, description="Removals, each in the place of the subject's; one check for each of them."
     )
 
+    def is_for(self, method: str) -> bool:
+        """Whether the method with this label is checked."""
+        return self.methods is None or method in self.methods
+
     @model_validator(mode="after")
     def _metrics_exist(self) -> CheckSpec:
         axiom = AXIOMS.get(self.axiom.name)
-        claims = [claim for each in (self, *self.on.values()) for claim in each.violated_by.values()]
+        claims = [bounds for claim in (self, *self.on.values()) for bounds in claim.violated_by.values()]
         bounds = [*self.expect.items(), *(item for claim in claims for item in claim.items())]
-        said = [metric_problem(axiom, name, aggregated=True) for name in (*dict(bounds), *self.record)]
-        said += [bound_problem(axiom, name, bound) for name, bound in bounds]
-        problems = list(dict.fromkeys(each for each in said if each))
-        if problems:
-            raise fail(" ".join(problems))
+        problems = [metric_problem(axiom, name, aggregated=True) for name in (*dict(bounds), *self.record)]
+        problems += [bound_problem(axiom, name, bound) for name, bound in bounds]
+        _fail_if_any(problems)
         if not self.expect and not axiom.expect:
             if claims:
                 raise fail("`violated_by` needs an `expect` that is violated")
@@ -191,25 +194,27 @@ class Spec(Strict):
     @field_validator("tolerance")
     @classmethod
     def _tolerance(cls, tolerance: dict[str, Tolerance]) -> dict[str, Tolerance]:
-        said = [problem for problem in map(pattern_problem, tolerance) if problem]
-        if said:
-            raise fail(" ".join(said))
+        _fail_if_any(map(pattern_problem, tolerance))
         return tolerance
 
     @field_validator("reported")
     @classmethod
     def _reported(cls, reported: dict[str, dict[str, Reported]]) -> dict[str, dict[str, Reported]]:
-        problems = [reported_problem(*item) for metrics in reported.values() for item in metrics.items()]
-        said = list(dict.fromkeys(each for each in problems if each))
-        if said:
-            raise fail(" ".join(said))
+        _fail_if_any(reported_problem(*item) for metrics in reported.values() for item in metrics.items())
         return reported
 
 
+def _fail_if_any(problems: Iterable[str | None]) -> None:
+    """Raise one error with all problems, each said once."""
+    said = list(dict.fromkeys(problem for problem in problems if problem))
+    if said:
+        raise fail(" ".join(said))
+
+
 def options_in_checks(spec: Spec, axiom: str) -> list[dict[str, Any]]:
-    """The different options that the checks of a spec give to an axiom; no options where no check has it."""
-    found: list[dict[str, Any]] = []
+    """Return the different options that the checks of a spec give to an axiom; no options where no check has it."""
+    options: list[dict[str, Any]] = []
     for check in spec.checks:
-        if check.axiom.name == axiom and check.axiom.options not in found:
-            found.append(check.axiom.options)
-    return found or [{}]
+        if check.axiom.name == axiom and check.axiom.options not in options:
+            options.append(check.axiom.options)
+    return options or [{}]

@@ -26,7 +26,7 @@ def test_attnlrp_is_falsified(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     (file,) = (tmp_path / "specs").iterdir()
     assert file.name in said
     expanded = expand_file(file)
-    pair = expanded.spec.subject.pair
+    pair = expanded.specs[0].subject.pair
     assert pair is not None
     assert pair.left is not None
     assert len(pair.left.options["inputs"]) <= 3

@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 from axioms.core.errors import SpecError
-from axioms.spec.validate import load_spec
+from axioms.spec.validate import load_specs
 
 Write = Callable[..., Path]
 
 
 def problems(file: Path) -> str:
     with pytest.raises(SpecError) as error:
-        load_spec(file)
+        load_specs(file)
     return str(error.value)
 
 
 def test_a_good_spec_is_good(write_spec: Write) -> None:
-    spec, _ = load_spec(write_spec())
+    spec = load_specs(write_spec())[0].spec
     assert [method.label for method in spec.methods] == ["loo", "attnlrp"]
 
 
@@ -83,7 +83,7 @@ def test_a_wrong_target_or_removal(write_spec: Write, good_spec: str, line: str,
     ],
 )
 def test_a_right_target_or_removal(write_spec: Write, good_spec: str, line: str) -> None:
-    load_spec(write_spec(good_spec.replace("run:", f"  {line}\nrun:")))
+    load_specs(write_spec(good_spec.replace("run:", f"  {line}\nrun:")))
 
 
 @pytest.mark.parametrize(
@@ -171,5 +171,5 @@ compare:
 def test_a_comparison_must_say_which_options_it_means(write_spec: Write) -> None:
     said = problems(write_spec(TWICE))
     assert "mine.yaml:8: compare[0]: the checks have 'perturbation' with different options" in said
-    spec, _ = load_spec(write_spec(TWICE.replace("than: attnlrp", "than: attnlrp, options: {step: 2}")))
+    spec = load_specs(write_spec(TWICE.replace("than: attnlrp", "than: attnlrp, options: {step: 2}")))[0].spec
     assert spec.compare[0].options == {"step": 2}
