@@ -3,16 +3,14 @@
 from axioms.plugin.collect import pytest_collect_file, pytest_collection_modifyitems
 from axioms.plugin.items import axioms_runner, pytest_runtest_makereport
 from axioms.plugin.options import pytest_addoption
-from axioms.plugin.session import pytest_collection, pytest_configure, pytest_report_header, pytest_sessionfinish
+from axioms.plugin.session import pytest_configure, pytest_report_header
 
 __all__ = [
     "axioms_runner",
     "pytest_addoption",
     "pytest_collect_file",
-    "pytest_collection",
     "pytest_collection_modifyitems",
     "pytest_configure",
     "pytest_report_header",
     "pytest_runtest_makereport",
-    "pytest_sessionfinish",
 ]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import sys
-from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -39,31 +37,6 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     """What the command line changed, if anything."""
     changed = ", ".join(f"{name} {value}" for name, value in overrides(config).items())
     return f"axioms: {changed}" if changed else None
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
-    """Collect without looking for garbage meanwhile: everything that collecting makes is kept."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        return (yield)
-    finally:
-        if was_on:
-            gc.enable()
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Where only collecting was asked for, end without detours.
-
-    Hypothesis's plugin would import all of hypothesis to find that it has nothing to say, and pytest looks twice for
-    garbage among all items, which live until the process ends.
-    """
-    if not session.config.option.collectonly:
-        return
-    if "hypothesis" not in sys.modules:
-        session.config.pluginmanager.unregister(name="hypothesispytest")
-    gc.freeze()
 
 
 def _import(module: str, folder: Path) -> None:

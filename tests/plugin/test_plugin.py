@@ -313,3 +313,21 @@ def test_bad_data_is_a_sentence(pytester: pytest.Pytester, good_spec: str, point
     assert what in output
     assert "Traceback" not in output
     assert "def " not in output
+
+
+def test_the_host_session_is_left_as_it_is(pytester: pytest.Pytester, specs: Path) -> None:
+    """Neither the garbage collector nor another plugin of somebody else's session is ours to switch off."""
+    pytester.makeconftest(
+        """
+        import gc, pytest
+
+        @pytest.hookimpl(trylast=True)
+        def pytest_itemcollected(item):
+            assert gc.isenabled()
+
+        def pytest_unconfigure(config):
+            print("host:", gc.isenabled(), gc.get_freeze_count(), config.pluginmanager.has_plugin("hypothesispytest"))
+        """
+    )
+    result = pytester.runpytest_subprocess("--collect-only", "-q", "specs")
+    result.stdout.fnmatch_lines(["host: True 0 True"])
