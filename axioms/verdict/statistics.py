@@ -93,7 +93,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def cohen_d_z(differences: Values) -> float | None:
-    """Return the mean over the standard deviation of the differences; None where they do not vary, or there is only one."""
+    """Return mean over standard deviation of the differences; None where they do not vary, or there is only one."""
     if len(differences) < 2:
         return None
     mean, deviation = float(differences.mean()), float(differences.std(ddof=1))

@@ -1,4 +1,4 @@
-"""Paired tests against an enumeration of all patterns, Holm's correction by its definition, and error rates under the null."""
+"""Paired tests against all sign patterns, Holm's correction by its definition, and error rates under the null."""
 
 from __future__ import annotations
 
