@@ -27,6 +27,7 @@ from axioms.model.inputs import read_inputs
 from axioms.model.module import Model
 from axioms.rewrites.apply import apply_rewrite
 from axioms.run.build import build_subject, placement
+from axioms.run.measuring import measure
 from axioms.run.runner import Runner
 from axioms.spec import Check, MethodRef, expand_file
 from axioms.spec.expand import FORWARD
@@ -142,7 +143,7 @@ def test_axioms_call_the_model_on_the_device(root: Path, axiom: str, monkeypatch
         shapes.append(tensor.shape)
         return np.random.default_rng(0).normal(size=tuple(tensor.shape))
 
-    for module in ("views", "conservation", "walks"):
+    for module in ("helpers.views", "conservation", "helpers.walks"):
         monkeypatch.setattr(f"axioms.properties.{module}.as_numpy", invented)
     original = Model.__call__
 
@@ -153,12 +154,11 @@ def test_axioms_call_the_model_on_the_device(root: Path, axiom: str, monkeypatch
 
     monkeypatch.setattr(Model, "__call__", guarded)
     check = first_check(root, "linear_attention.yaml")
-    runner = Runner({"device": "meta"})
     run = check.run.model_copy(update={"device": "meta"})
-    case = runner._case(check, run)
+    case = Runner({"device": "meta"}).cases.case(check, run)
     method = None if axiom == FORWARD else MethodRef.model_validate("gradient_x_input")
     options = {"step": 98} if axiom in ("perturbation", "insertion_deletion") else {}
-    runner._measure_axiom(axiom, options, case, run, method)
+    measure(case, axiom, options, method)
     assert shapes
 
 

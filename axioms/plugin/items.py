@@ -1,4 +1,4 @@
-"""Running one item: the check, its record, and a short failure."""
+"""How an item runs: the check, its record, and a short failure."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from axioms.core.errors import AssetMissing, AxiomsError, MissingPackage, NotApplicable
-from axioms.plugin.options import assets_required, kept_measurements, overrides
+from axioms.plugin.options import assets_required, cache_of, overrides
 from axioms.plugin.progress import Progress
 from axioms.report.tables import effect
-from axioms.run.resume import Interrupted, methods_of, state_of
 
 if TYPE_CHECKING:
     from axioms.run.runner import Result, Runner
@@ -21,10 +20,7 @@ if TYPE_CHECKING:
 
 RECORD = pytest.StashKey[dict[str, Any]]()
 REUSED = pytest.StashKey[tuple[int, int]]()
-"""How many measurements came from an earlier run, and how many there were."""
-INTERRUPTED = pytest.StashKey[Interrupted]()
-"""The run that is resumed."""
-RESUMED = pytest.StashKey[bool]()
+"""How many measurements are an earlier run's, and how many there are."""
 
 
 class CheckFailed(Exception):
@@ -33,26 +29,19 @@ class CheckFailed(Exception):
 
 @pytest.fixture(scope="session")
 def axioms_runner(request: pytest.FixtureRequest) -> Generator[Runner]:
-    """One runner for the session, so that checks share subjects and attributions."""
+    """Give all checks of a session one runner, so that they share subjects and attributions."""
     from axioms.run.runner import Runner
 
-    kept = kept_measurements(request.config)
-    yield Runner(overrides(request.config), Progress(request.config), kept)
-    if kept is not None and kept.used:
-        request.config.stash[REUSED] = (kept.used, kept.used + kept.made)
+    cache = cache_of(request.config)
+    yield Runner(overrides(request.config), Progress(request.config), cache)
+    if cache.reused:
+        request.config.stash[REUSED] = (cache.reused, cache.reused + cache.measured)
 
 
 def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> None:
-    """Run the check, keep its record with the item, and fail if it does not pass."""
+    """Run the check, attach its record to the item, and fail if it does not pass."""
     from axioms.run.records import record
 
-    state = state_of(check, overrides(request.config))
-    if INTERRUPTED in request.config.stash:
-        finished = request.config.stash[INTERRUPTED].finished(request.node.nodeid, state, methods_of(check))
-        if finished is not None:
-            request.node.stash[RESUMED] = True
-            _keep(finished, request.node)
-            return
     try:
         result = runner.run(check)
     except MissingPackage as error:
@@ -65,20 +54,20 @@ def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> N
         if not check.optional:
             raise
         pytest.skip(f"{check.rewrite} does not apply: {error}")
-    _keep({**record(result, request.node.nodeid), **state}, request.node)
+    _attach(record(result, request.node.nodeid), request.node)
     if not result.judgement.passed:
         raise CheckFailed(failure_text(result, request.node.nodeid))
 
 
-def _keep(recorded: dict[str, Any], item: pytest.Item) -> None:
-    """The record with the item, and its metrics for JUnit."""
+def _attach(recorded: dict[str, Any], item: pytest.Item) -> None:
+    """Attach a record to its item, and its metrics for JUnit."""
     item.stash[RECORD] = recorded
     for name, quantity in recorded["metrics"].items():
         item.user_properties.append((name, quantity["value"]))
 
 
 def failure_text(result: Result, nodeid: str) -> str:
-    """The verdict (which pytest repeats in its summary), the claim, the line, the bound and the number."""
+    """Return the verdict, which pytest repeats in its summary, the claim, the line, the bound and the number."""
     from axioms.report.tables import show
 
     check, judgement = result.check, result.judgement
@@ -100,7 +89,7 @@ def failure_text(result: Result, nodeid: str) -> str:
 
 
 def paired_text(test: PairedTest) -> str:
-    """The test of a comparison on one line."""
+    """Return the test of a comparison on one line."""
     p, p_holm, d_z, wins = effect(asdict(test))
     return f"p = {p}, Holm's p = {p_holm} of {test.hypotheses}, d_z = {d_z}, better in {wins} of the examples"
 
@@ -113,7 +102,6 @@ def pytest_runtest_makereport(
     report = yield
     if report.when == "call" and RECORD in item.stash:
         report.axioms_record = item.stash[RECORD]  # type: ignore[attr-defined]
-        report.axioms_resumed = RESUMED in item.stash  # type: ignore[attr-defined]
     if call.excinfo is not None and item.get_closest_marker("axioms") is not None:
         error = call.excinfo.value
         if isinstance(error, CheckFailed | AxiomsError):

@@ -1,4 +1,4 @@
-"""Command-line options."""
+"""The command-line options, and what they mean."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from axioms.spec import TIERS
 from axioms.subjects.assets import OFFLINE, cache_folder, switched_on
 
 if TYPE_CHECKING:
-    from axioms.run.cache import Kept
+    from axioms.run.cache import Cache
 
 FRESH = "AXIOMS_FRESH"
 REQUIRE_ASSETS = "AXIOMS_REQUIRE_ASSETS"
@@ -18,7 +18,7 @@ DTYPES = ("float64", "float32", "float16", "bfloat16")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The `axioms` group of `pytest --help`."""
+    """Add the `axioms` group of `pytest --help`."""
     group = parser.getgroup("axioms", "checking attribution methods against YAML specs")
     group.addoption(
         "--axioms-tier", choices=TIERS, default="smoke", help="run specs up to this tier; the rest is skipped (smoke)"
@@ -61,8 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--axioms-resume",
         action="store_true",
-        help="continue the run whose results are in the report folder: checks that passed there, with the same code, "
-        "versions and spec, are taken over and not computed again",
+        help="no longer needed, and does nothing: every run uses what an earlier one has measured, killed or not",
     )
     group.addoption(
         "--axioms-baseline",
@@ -79,25 +78,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def is_worker(config: pytest.Config) -> bool:
-    """Whether this process is one of xdist's workers: only the controller writes reports."""
+    """Tell whether this process is one of xdist's workers: only the controller writes reports."""
     return hasattr(config, "workerinput")
 
 
 def assets_required(config: pytest.Config) -> bool:
-    """Whether a missing asset is a failure."""
+    """Tell whether a missing asset is a failure."""
     return bool(config.getoption("--axioms-require-assets")) or switched_on(REQUIRE_ASSETS)
 
 
-def kept_measurements(config: pytest.Config) -> Kept | None:
-    """Where measurements are kept from run to run; None where everything is to be measured anew."""
-    from axioms.run.cache import Kept
+def cache_of(config: pytest.Config) -> Cache:
+    """Return the cache of a session; it is in memory only where everything is to be measured anew."""
+    from axioms.run.cache import Cache
 
     fresh = config.getoption("--axioms-fresh") or switched_on(FRESH)
-    return None if fresh else Kept(cache_folder() / "measurements")
+    return Cache(None if fresh else cache_folder() / "measurements")
 
 
 def apply_offline(config: pytest.Config) -> None:
-    """`--axioms-offline` as the environment variable that it stands for, until the session ends."""
+    """Set the environment variable that `--axioms-offline` stands for, until the session ends."""
     if config.getoption("--axioms-offline"):
         patch = pytest.MonkeyPatch()
         patch.setenv(OFFLINE, "1")
@@ -105,6 +104,6 @@ def apply_offline(config: pytest.Config) -> None:
 
 
 def overrides(config: pytest.Config) -> dict[str, Any]:
-    """What the command line changes in every spec's `run`."""
+    """Return what the command line changes in every spec's `run`."""
     chosen = {"device": config.getoption("--axioms-device"), "dtype": config.getoption("--axioms-dtype")}
     return {name: value for name, value in chosen.items() if value is not None}

@@ -10,7 +10,7 @@ import pytest
 
 from axioms.core.errors import display_path
 from axioms.plugin.gate import gate_of, not_run
-from axioms.plugin.items import INTERRUPTED, REUSED
+from axioms.plugin.items import REUSED
 from axioms.report.baseline import saved_of
 from axioms.report.results import Results
 
@@ -45,8 +45,6 @@ class Reporter:
         self.results = Results(config.rootpath / config.getoption("--axioms-report"), config.rootpath)
         self._root = config.rootpath
         self._gate = gate_of(config)
-        self._interrupted = config.stash.get(INTERRUPTED, None)
-        self._resumed = 0
         self._save = NowAndThen(lambda: self.results.save("running"), SAVE_SHARE)
         self._save_summary = NowAndThen(lambda: self.results.save_summary("running"), SUMMARY_SHARE)
         self._written: Written | None = None
@@ -59,10 +57,6 @@ class Reporter:
         """Keep what an item measured, and save it soon, so that a run that is killed loses little."""
         record: dict[str, Any] | None = getattr(report, "axioms_record", None)
         if record is not None:
-            if self._interrupted is not None and not self._anything:
-                # Only now is it known which code this is: the workers have its digest, and that takes torch.
-                self.results.carry(each for each in self._interrupted.records if each.get("code") == record["code"])
-            self._resumed += getattr(report, "axioms_resumed", False)
             self.results.add(record)
             self._save()
             self._save_summary()
@@ -113,23 +107,12 @@ class Reporter:
             lines.append(
                 f"{reused} of {of} measurements are an earlier run's, of the same code; --axioms-fresh for none"
             )
-        lines += self._resumption()
         for line in lines:
             terminalreporter.write_line(line, red=FAILED in line)
         if self._gate is not None:
             terminalreporter.section("axioms baseline", red=self._gate.failed, green=not self._gate.failed)
             for line in self._gate.lines():
                 terminalreporter.write_line(line, red=self._gate.failed)
-
-    def _resumption(self) -> list[str]:
-        """What came of `--axioms-resume`."""
-        if self._interrupted is None:
-            return []
-        if not self._interrupted.records:
-            return ["nothing to resume: there was no results.json of an earlier run"]
-        finished = sum(record["passed"] for record in self._interrupted.records)
-        said = f"resumed: {self._resumed} of the {finished} checks that had passed were taken over"
-        return [said + ("; the code, versions or specs have changed since" if self._resumed < finished else "")]
 
     def _files(self) -> list[str]:
         """Where everything is, the page last: it is what one wants to open."""

@@ -8,16 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from axioms.plugin.items import INTERRUPTED
 from axioms.plugin.options import apply_offline, is_worker, overrides
 from axioms.plugin.reporter import Reporter
-from axioms.run.resume import Interrupted
 from axioms.spec import TIERS
 
 MARKERS: dict[str, str] = {
     "axioms": "a check made from a YAML spec",
     **{str(tier): f"a check of the {tier} tier" for tier in TIERS},
 }
+
+
+RESUME = """--axioms-resume is no longer needed and does nothing: every run uses what an earlier one has measured with \
+the same code, versions and specs, also one that was killed. Leave it out; --axioms-fresh measures everything anew."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -27,14 +29,14 @@ def pytest_configure(config: pytest.Config) -> None:
     apply_offline(config)
     for module in config.getoption("--axioms-import"):
         _import(module, config.invocation_params.dir)
-    if config.getoption("--axioms-resume"):
-        config.stash[INTERRUPTED] = Interrupted(config.rootpath / config.getoption("--axioms-report"))
     if not is_worker(config):
+        if config.getoption("--axioms-resume"):
+            config.issue_config_time_warning(pytest.PytestWarning(RESUME), stacklevel=2)
         config.pluginmanager.register(Reporter(config), "axioms-reporter")
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """What the command line changed, if anything."""
+    """Say what the command line changes, if anything."""
     changed = ", ".join(f"{name} {value}" for name, value in overrides(config).items())
     return f"axioms: {changed}" if changed else None
 

@@ -1,7 +1,11 @@
-"""Axioms, one a file. Importing this imports every file here, which registers them, and does not import torch."""
+"""Axioms, one a file; what several of them need is in `helpers`.
+
+Importing this package imports every file beside this one, which registers the axioms, and does not import torch.
+"""
 
 from importlib import import_module
 from pkgutil import iter_modules
 
-for _found in iter_modules(__path__):
-    import_module(f"{__name__}.{_found.name}")
+for _module in iter_modules(__path__):
+    if not _module.ispkg:
+        import_module(f"{__name__}.{_module.name}")

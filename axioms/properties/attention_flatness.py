@@ -15,8 +15,8 @@ from axioms.core.registry import Metric, axiom
 from axioms.core.sweeps import KINDS, SweepKind
 from axioms.core.values import Values, as_numpy
 from axioms.properties.bypass_gain import bypass_gain
-from axioms.properties.correlations import spearman
-from axioms.properties.views import SideView
+from axioms.properties.helpers.correlations import spearman
+from axioms.properties.helpers.views import SideView
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -36,42 +36,42 @@ if TYPE_CHECKING:
 )
 def attention_flatness(side: SideView, *, sweep: list[SweepKind] = list(KINDS)) -> dict[str, Values]:  # noqa: B006
     """The entropy of attention in each layer beside what bypassing its softmax gains."""
-    layers = side.sweep(sweep).layers
-    found, gain = entropies(side, layers), bypass_gain(side, sweep=sweep)["single_gain"]
+    layers = side.bench.sweep(sweep).layers
+    entropy, gain = entropies(side, layers), bypass_gain(side, sweep=sweep)["single_gain"]
     if gain.shape[1] == 0:
-        raise InputError("attention_flatness needs 'single' among the sweep's `layers`.")
-    over_layers = spearman(found.mean(axis=0)[None], gain.mean(axis=0)[None])[0]
+        raise InputError("attention_flatness compares layers one by one: add 'single' to the sweep's `layers`.")
+    over_layers = spearman(entropy.mean(axis=0)[None], gain.mean(axis=0)[None])[0]
     return {
         "rank_correlation": np.asarray(over_layers),
-        "rank_correlation_by_example": spearman(found, gain),
-        "entropy": found,
+        "rank_correlation_by_example": spearman(entropy, gain),
+        "entropy": entropy,
         "single_gain": gain,
     }
 
 
 def entropies(side: SideView, layers: tuple[int, ...]) -> Values:
-    """examples x layers: the mean of `normalized_entropy` over what each layer attends with."""
+    """Return the mean of `normalized_entropy` over the attentions of each layer: examples x layers."""
     from axioms.engine.composite import layer_number
     from axioms.engine.observe import observe
 
-    inputs, model, size = side.side.inputs, side.side.model, side.side.batch_size
+    inputs, model, size = side.inputs, side.model, side.batch_size
     rows: list[Values] = []
     with model.at_rest():
         for start in range(0, len(inputs), size):
             batch = inputs.rows(start, start + size)
-            seen = observe(model, batch).attentions
+            attentions = observe(model, batch).attentions
             columns = []
             for layer in layers:
-                mine = [each for each in seen if layer_number(each.path) == layer]
-                if not mine:
-                    raise InputError(f"no attention weights were seen in layer {layer}.")
-                columns.append(np.mean([as_numpy(normalized_entropy(each, batch)) for each in mine], axis=0))
+                inside = [normalized_entropy(seen, batch) for seen in attentions if layer_number(seen.path) == layer]
+                if not inside:
+                    raise InputError(f"attention_flatness saw no attention weights in layer {layer} of this model.")
+                columns.append(np.mean([as_numpy(entropy) for entropy in inside], axis=0))
             rows.append(np.stack(columns, axis=1))
     return np.concatenate(rows)
 
 
 def normalized_entropy(attention: Attention, inputs: Inputs) -> Tensor:
-    """-sum_i A_i log A_i / log(n), n the keys that a query may see: its mean over heads and queries of each example.
+    """Return -sum_i A_i log A_i / log(n), its mean over heads and queries of each example; n keys may be seen.
 
     Queries that are padding, or that see one key only and so have no choice, do not count.
     """

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from axioms.core.errors import InputError, NotDefined
 from axioms.core.registry import Metric, axiom
-from axioms.core.values import Values, as_numpy
-from axioms.properties.views import GAP, SideView
+from axioms.core.values import Values
+from axioms.properties.helpers.views import GAP, SideView
 
 if TYPE_CHECKING:
     from torch import nn
@@ -24,15 +24,15 @@ OTHER = {"eager": "sdpa", "sdpa": "eager"}
 )
 def backend_invariance(side: SideView) -> dict[str, Values]:
     """The gap between the relevance with the model's attention implementation and with the other of the two."""
-    side.attribution()  # before the switch: this may be the first check that asks for it
-    with other_attention(side.side.model.module):
-        switched = side.rerun(side.side.model, side.side.inputs, side.target, side.side.batch_size)
-    return {"relative_gap": side.gap_to(as_numpy(switched.scores))}
+    side.bench.attribution()  # before the switch: this may be the first check that needs it
+    with other_attention(side.model.module):
+        switched = side.rerun()
+    return {"relative_gap": side.gap_to(switched)}
 
 
 @contextmanager
 def other_attention(module: nn.Module) -> Iterator[None]:
-    """The module with `sdpa` instead of `eager` attention or the other way round; as before on exit."""
+    """Give the module `sdpa` instead of `eager` attention, or the other way round, until exit."""
     config: Any = getattr(module, "config", None)
     now = getattr(config, "_attn_implementation", None)
     switch: Any = getattr(module, "set_attn_implementation", None)
@@ -55,7 +55,7 @@ def other_attention(module: nn.Module) -> Iterator[None]:
 
 
 def implementations(config: Any) -> Any:
-    """The attention implementation of a configuration and of those inside it, as `set_attn_implementation` takes it."""
+    """Return the implementations of a configuration and of those inside it, as `set_attn_implementation` takes them."""
     inner = {key: getattr(config, key, None) for key in getattr(config, "sub_configs", {})}
-    named = {key: implementations(each) for key, each in inner.items() if each is not None}
+    named = {key: implementations(part) for key, part in inner.items() if part is not None}
     return {"": config._attn_implementation, **named} if named else config._attn_implementation

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from axioms.core.errors import InputError
 from axioms.core.registry import Metric, axiom
-from axioms.core.values import Values, as_numpy
-from axioms.properties.views import GAP, SideView
+from axioms.core.values import Values
+from axioms.properties.helpers.views import GAP, SideView
 
 
 @axiom(
@@ -15,8 +15,6 @@ from axioms.properties.views import GAP, SideView
 )
 def batch_invariance(side: SideView) -> dict[str, Values]:
     """The gap between the relevance in a batch and in a batch of one."""
-    model, inputs, batch_size = side.side.model, side.side.inputs, side.side.batch_size
-    if min(batch_size, len(inputs)) < 2:
+    if min(side.batch_size, len(side.inputs)) < 2:
         raise InputError("batch_invariance needs at least two examples and a run with a batch_size of at least 2.")
-    alone = side.rerun(model, inputs, side.target, 1)
-    return {"relative_gap": side.gap_to(as_numpy(alone.scores))}
+    return {"relative_gap": side.gap_to(side.rerun(batch_size=1))}

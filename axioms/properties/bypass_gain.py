@@ -5,9 +5,9 @@ from __future__ import annotations
 from axioms.core.registry import Metric, axiom
 from axioms.core.sweeps import KINDS, SweepKind
 from axioms.core.values import Values
+from axioms.properties.helpers.sweeps import tables
+from axioms.properties.helpers.views import SideView
 from axioms.properties.loo_correlation import loo_correlation
-from axioms.properties.sweeps import tables
-from axioms.properties.views import SideView
 
 
 @axiom(

@@ -1,7 +1,7 @@
 """What bypassing the softmax layer by layer does to the perturbation curves: Figure 2 and Table A3, LeRF, MoRF, delta.
 
-Costly: every setting needs two curves, each of as many forward passes as there are steps. Most settings rank most
-tokens alike, so what the model said for one setting serves the others.
+Every setting needs two curves, each of as many forward passes as there are steps. Most settings rank most tokens alike,
+so that the answers of the model under one setting serve the others.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from axioms.core.registry import Metric, axiom
 from axioms.core.sweeps import KINDS, SweepKind
 from axioms.core.values import Values
-from axioms.properties.perturbation import areas
-from axioms.properties.sweeps import tables
-from axioms.properties.views import SideView
-from axioms.properties.walks import Answers, related_walks
+from axioms.properties.helpers.areas import areas
+from axioms.properties.helpers.sweeps import tables
+from axioms.properties.helpers.views import SideView
+from axioms.properties.helpers.walks import Answers, related_walks
 
 AREAS = ("delta", "lerf", "morf")
 BYPASSED = {
@@ -48,8 +48,8 @@ def bypass_perturbation(
     answers: Answers = {}
 
     def measured(view: SideView) -> dict[str, Values]:
-        found = areas(related_walks(view, step=step, chunk=chunk, answers=answers))
-        return {area: found[area] for area in AREAS}
+        by_name = areas(related_walks(view, step=step, chunk=chunk, answers=answers))
+        return {area: by_name[area] for area in AREAS}
 
     swept = tables(side, sweep, measured)
     delta = swept["delta"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from axioms.core.lazy import np
 from axioms.core.registry import Metric, axiom
 from axioms.core.values import Values, as_numpy, divided
-from axioms.properties.views import SideView
+from axioms.properties.helpers.views import SideView
 
 
 @axiom(
@@ -19,5 +19,5 @@ from axioms.properties.views import SideView
 def conservation(side: SideView) -> dict[str, Values]:
     """The sum of each example's relevance against its total."""
     summed = side.scores.sum(axis=1)
-    total = as_numpy(side.attribution().total)
+    total = as_numpy(side.bench.attribution().total)
     return {"relative_error": divided(np.abs(summed - total), np.abs(total)), "ratio": divided(summed, total)}

@@ -6,7 +6,7 @@ from axioms.core.errors import InputError
 from axioms.core.lazy import np
 from axioms.core.registry import METHODS, Metric, axiom
 from axioms.core.values import Values
-from axioms.properties.views import SideView
+from axioms.properties.helpers.views import SideView
 
 
 @axiom(
@@ -23,19 +23,19 @@ def cost(side: SideView, *, rounds: int = 5) -> dict[str, Values]:
 
     if rounds < 1:
         raise InputError(f"cost needs at least one round, not {rounds}.")
-    one = side.side
-    inputs, target = one.inputs.rows(0, one.batch_size), side.target.rows(0, one.batch_size)
-    output = target(one.outputs[: one.batch_size])
+    model, size = side.model, side.batch_size
+    inputs, target = side.inputs.rows(0, size), side.target.rows(0, size)
+    output = target(side.side.outputs[:size])
 
-    def reference() -> float:
+    def one_pass() -> float:
         entry = METHODS.get("cp_lrp")
-        return run_method(entry, one.model, inputs, target, output, batch_size=one.batch_size, options={}).seconds
+        return run_method(entry, model, inputs, target, output, batch_size=size, options={}).seconds
 
-    reference()  # warm up
-    ratios, taken = [], []
+    one_pass()  # warm up
+    ratios, seconds = [], []
     for number in range(rounds):
-        before = reference()
-        taken.append(side.rerun(one.model, inputs, target, one.batch_size).seconds)
-        ratios.append(2 * taken[-1] / (before + reference()))
-        side.progress(number + 1, rounds)
-    return {"passes": np.asarray(np.median(ratios)), "seconds": np.asarray(np.median(taken))}
+        before = one_pass()
+        seconds.append(side.bench.rerun(model, inputs, target, size).seconds)
+        ratios.append(2 * seconds[-1] / (before + one_pass()))
+        side.bench.progress(number + 1, rounds)
+    return {"passes": np.asarray(np.median(ratios)), "seconds": np.asarray(np.median(seconds))}

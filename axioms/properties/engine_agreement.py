@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from axioms.core.registry import Metric, axiom
 from axioms.core.values import Values, as_numpy, relative_gap
-from axioms.properties.views import SideView
+from axioms.properties.helpers.views import SideView
 
 
 @axiom(
@@ -19,5 +19,5 @@ def engine_agreement(side: SideView, *, epsilon: float = 1e-12) -> dict[str, Val
     what the explicit engine's epsilon makes of it: `{engine_agreement: {epsilon: 1e-6}}` measures it at the paper's.
     """
     engines = ("fast", {"explicit": epsilon})
-    fast, explicit = (as_numpy(side.variant({"engine": engine}).scores) for engine in engines)
+    fast, explicit = (as_numpy(side.bench.variant({"engine": engine}).scores) for engine in engines)
     return {"relative_gap": relative_gap(fast, explicit)}

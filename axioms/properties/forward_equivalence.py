@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from axioms.core.registry import Metric, axiom
 from axioms.core.values import Values, relative_gap
-from axioms.properties.views import PairView
+from axioms.properties.helpers.views import PairView
 
 
 @axiom(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from axioms.core.lazy import np
 from axioms.core.registry import Metric, axiom
 from axioms.core.values import Values, relative_gap
-from axioms.properties.correlations import left_out, pearson, sign_flipped, spearman, sum_normalized, too_few
-from axioms.properties.views import PairView
+from axioms.properties.helpers.correlations import left_out, pearson, sign_flipped, spearman, sum_normalized, too_few
+from axioms.properties.helpers.views import PairView
 
 
 @axiom(

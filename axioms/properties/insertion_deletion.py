@@ -6,10 +6,10 @@ from axioms.core.errors import InputError
 from axioms.core.lazy import np
 from axioms.core.registry import Metric, axiom
 from axioms.core.values import Values
-from axioms.properties.correlations import left_out
-from axioms.properties.perturbation import on_grid
-from axioms.properties.views import SideView
-from axioms.properties.walks import Curve, walks
+from axioms.properties.helpers.areas import on_grid
+from axioms.properties.helpers.correlations import left_out
+from axioms.properties.helpers.views import SideView
+from axioms.properties.helpers.walks import Curve, walks
 
 
 @axiom(
@@ -30,26 +30,23 @@ def insertion_deletion(side: SideView, *, step: int = 1, chunk: int | None = Non
     is the subject's `remove`, where the authors blur the image; the class is the target's (of a difference, its first).
     An example without any candidate is left out.
     """
-    if side.side.outputs.shape[1] < 2:
+    if side.outputs.shape[1] < 2:
         raise InputError("insertion_deletion needs a model with at least two outputs: it is about a probability.")
-    found = walks(side, step=step, chunk=chunk)
-    nothing = np.array([len(curve.share) < 2 for curve in found.most_first])
-    insertion, deletion = area(found.least_first), area(found.most_first)
-    inserted = [(1 - curve.share[::-1], curve.probability[::-1]) for curve in found.least_first]
+    ways = walks(side, step=step, chunk=chunk)
+    insertion, deletion = area_under(ways.least_first), area_under(ways.most_first)
+    inserted = [(1 - curve.share[::-1], curve.probability[::-1]) for curve in ways.least_first]
+    deleted = [(curve.share, curve.probability) for curve in ways.most_first]
     return {
-        "difference": left_out(insertion - deletion, nothing),
-        "insertion": left_out(insertion, nothing),
-        "deletion": left_out(deletion, nothing),
-        "insertion_curve": on_grid(inserted, nothing),
-        "deletion_curve": on_grid([(curve.share, curve.probability) for curve in found.most_first], nothing),
+        "difference": left_out(insertion - deletion, ways.empty),
+        "insertion": left_out(insertion, ways.empty),
+        "deletion": left_out(deletion, ways.empty),
+        "insertion_curve": on_grid(inserted, ways.empty),
+        "deletion_curve": on_grid(deleted, ways.empty),
     }
 
 
-def area(curves: list[Curve]) -> Values:
-    """Under each curve of the probability, by trapezoids."""
-    return np.array([(middles(curve.probability) * np.diff(curve.share)).sum() for curve in curves])
+def area_under(curves: list[Curve]) -> Values:
+    """Return the area under each curve of the probability, by trapezoids."""
+    from scipy.integrate import trapezoid
 
-
-def middles(values: Values) -> Values:
-    """The means of neighbours."""
-    return (values[1:] + values[:-1]) / 2
+    return np.array([trapezoid(curve.probability, curve.share) for curve in curves])

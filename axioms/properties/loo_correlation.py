@@ -5,7 +5,7 @@ from __future__ import annotations
 from axioms.core.lazy import np
 from axioms.core.registry import Metric, axiom
 from axioms.core.values import Values, relative_gap
-from axioms.properties.correlations import (
+from axioms.properties.helpers.correlations import (
     constant,
     left_out,
     pearson,
@@ -14,7 +14,7 @@ from axioms.properties.correlations import (
     sum_normalized,
     too_few,
 )
-from axioms.properties.views import SideView
+from axioms.properties.helpers.views import SideView
 
 
 @axiom(

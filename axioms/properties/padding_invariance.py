@@ -8,7 +8,7 @@ from axioms.core.errors import InputError, NotDefined
 from axioms.core.lazy import np
 from axioms.core.registry import Metric, axiom
 from axioms.core.values import Values, as_numpy, divided
-from axioms.properties.views import GAP, NOTHING, SideView
+from axioms.properties.helpers.views import GAP, NOTHING, SideView
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -38,15 +38,14 @@ def padding_invariance(view: SideView, *, by: int = 3, side: Literal["right", "l
 
     if by < 1:
         raise InputError(f"padding_invariance needs at least one token of padding, not {by}.")
-    one = view.side
-    longer, outputs = _longer(one, by, side)
-    plain, moved = (as_numpy(view.target(each)) for each in (one.outputs, outputs))
+    longer, outputs = view.bench.remember(("padded", by, side), lambda: _padded(view.side, by, side))
+    plain, moved = (as_numpy(view.target(answers)) for answers in (view.side.outputs, outputs))
     seen = float(divided(np.abs(moved - plain), np.abs(plain)).max())
-    if not seen <= np.sqrt(torch.finfo(one.inputs.features.dtype).eps):  # half of the digits
+    if not seen <= np.sqrt(torch.finfo(view.inputs.features.dtype).eps):  # half of the digits
         raise NotDefined(
             f"padding on the {side} is another input for this model: its outputs move by {seen:.1g} of themselves."
         )
-    scores = as_numpy(view.rerun(one.model, longer, view.target, one.batch_size).scores)
+    scores = view.rerun(inputs=longer)
     original, added = (scores[:, :-by], scores[:, -by:]) if side == "right" else (scores[:, by:], scores[:, :by])
     return {
         "relative_gap": view.gap_to(original),
@@ -56,14 +55,10 @@ def padding_invariance(view: SideView, *, by: int = 3, side: Literal["right", "l
     }
 
 
-def _longer(one: Side, by: int, side: str) -> tuple[Inputs, Tensor]:
-    """The padded inputs with the model's outputs, made once for all methods."""
+def _padded(side: Side, by: int, where: str) -> tuple[Inputs, Tensor]:
+    """Return the padded inputs with the model's outputs for them."""
     from axioms.model.padding import padded
     from axioms.subjects.built import outputs_of
 
-    key = ("padded", by, side)
-    if key not in one.memory:
-        longer = padded(one.model.module, one.inputs, by, side)
-        one.memory[key] = (longer, outputs_of(one.model, longer, one.batch_size))
-    found: tuple[Inputs, Tensor] = one.memory[key]
-    return found
+    longer = padded(side.model.module, side.inputs, by, where)
+    return longer, outputs_of(side.model, longer, side.batch_size)

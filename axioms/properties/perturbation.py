@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from axioms.core.lazy import np
 from axioms.core.registry import Metric, axiom
 from axioms.core.values import Values
-from axioms.properties.correlations import left_out
-from axioms.properties.views import SideView
-from axioms.properties.walks import GRID, Curve, Walks, walks
+from axioms.properties.helpers.areas import areas
+from axioms.properties.helpers.views import SideView
+from axioms.properties.helpers.walks import walks
 
 
 @axiom(
@@ -31,29 +30,3 @@ def perturbation(side: SideView, *, step: int = 1, chunk: int | None = None) -> 
     curves are kept for each example, linear between its own steps. An example without any candidate is left out.
     """
     return areas(walks(side, step=step, chunk=chunk))
-
-
-def areas(found: Walks) -> dict[str, Values]:
-    """What is measured of both ways of every example."""
-    nothing = np.array([len(curve.share) < 2 for curve in found.most_first])
-    morf, lerf = (area(ways) for ways in (found.most_first, found.least_first))
-    start = np.array([curve.value[0] for curve in found.most_first])
-    return {
-        "delta": left_out(lerf - morf, nothing),
-        "morf": left_out(morf, nothing),
-        "lerf": left_out(lerf, nothing),
-        "aopc": left_out(start - morf, nothing),
-        "morf_curve": on_grid([(curve.share, curve.value) for curve in found.most_first], nothing),
-        "lerf_curve": on_grid([(curve.share, curve.value) for curve in found.least_first], nothing),
-    }
-
-
-def area(curves: list[Curve]) -> Values:
-    """The mean of each curve over its steps, the start not counted."""
-    return np.array([curve.value[1:].mean() if len(curve.value) > 1 else np.nan for curve in curves])
-
-
-def on_grid(curves: list[tuple[Values, Values]], nothing: Values) -> Values:
-    """examples x grid: each curve (shares, values) at the same shares, linear between its own."""
-    table = np.array([np.interp(GRID, share, value) for share, value in curves])
-    return left_out(table, np.broadcast_to(nothing[:, None], table.shape))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from axioms.core.lazy import np
 from axioms.core.registry import Metric, axiom
 from axioms.core.values import Values, as_numpy, relative_gap
-from axioms.properties.views import SideView
+from axioms.properties.helpers.views import SideView
 
 if TYPE_CHECKING:
     import torch
@@ -42,31 +42,32 @@ def precision(side: SideView, *, dtype: Literal["float32", "bfloat16", "float16"
     """
     import torch
 
-    is_exact = side.side.inputs.features.dtype == torch.float64
+    is_exact = side.inputs.features.dtype == torch.float64
     exact = side.scores if is_exact else scores_in(side, torch.float64)
     lower = getattr(torch, dtype)
-    found, rounded = scores_in(side, lower), scores_in(side, lower, torch.float64)
+    computed, rounded = scores_in(side, lower), scores_in(side, lower, torch.float64)
     unit = torch.finfo(lower).eps / 2
-    size = np.maximum(np.abs(exact).max(axis=1), np.abs(as_numpy(side.attribution().output)))
+    size = np.maximum(np.abs(exact).max(axis=1), np.abs(as_numpy(side.bench.attribution().output)))
     least = np.maximum(np.abs(rounded - exact).max(axis=1), unit * size)
-    return {"relative_gap": relative_gap(found, exact), "amplification": np.abs(found - exact).max(axis=1) / least}
+    return {
+        "relative_gap": relative_gap(computed, exact),
+        "amplification": np.abs(computed - exact).max(axis=1) / least,
+    }
 
 
 def scores_in(side: SideView, *dtypes: torch.dtype) -> Values:
-    """The relevance of a copy of the model in the last dtype, cast to each in turn; the model itself stays as it is."""
-    one = side.side
-    key = ("cast", dtypes)
-    if key not in one.memory:  # copied once for all methods: most of the time would go into copying
-        one.memory[key] = _cast(one, dtypes)
-    model, inputs = one.memory[key]
-    return as_numpy(side.rerun(model, inputs, side.target, one.batch_size).scores)
+    """Return the relevance of a copy of the model, cast to each dtype in turn; the model itself stays as it is."""
+    # Copied once for all methods: most of the time would go into copying.
+    model, inputs = side.bench.remember(("cast", *dtypes), lambda: _cast(side.side, dtypes))
+    return side.rerun(model, inputs)
 
 
-def _cast(one: Side, dtypes: Sequence[torch.dtype]) -> tuple[Model, Inputs]:
+def _cast(side: Side, dtypes: Sequence[torch.dtype]) -> tuple[Model, Inputs]:
+    """Return a copy of the model with its inputs, in the last of the dtypes."""
     from axioms.model.module import Model
     from axioms.subjects.built import Placement, moved
 
-    inputs, module = one.inputs, copy.deepcopy(one.model.module)
+    inputs, module = side.inputs, copy.deepcopy(side.model.module)
     for dtype in dtypes:
         tensors = {name: value for name, value in inputs.fixed.items() if hasattr(value, "is_floating_point")}
         cast = moved(tensors, Placement(inputs.features.device, dtype))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from axioms.core.registry import Metric, axiom
 from axioms.core.values import Values
-from axioms.properties.views import SideView
+from axioms.properties.helpers.views import SideView
 
 
 @axiom("relevance", metrics={"scores": Metric("the relevance of every feature", kind="vector")})

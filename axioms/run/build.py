@@ -1,4 +1,4 @@
-"""A spec's subject to models and inputs on the run's device, in the run's dtype."""
+"""From a spec's subject to models and inputs on the run's device, in the run's dtype."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from axioms.subjects.models.language import LanguageModel, Tokens, tokenize
 
 
 def placement(run: Run) -> Placement:
-    """The run's device (`auto` is CUDA where there is one) and dtype."""
+    """Return the run's device (`auto` is CUDA where there is one) and dtype."""
     name = run.device
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
@@ -36,12 +36,12 @@ def placement(run: Run) -> Placement:
     except RuntimeError:
         raise InputError(f"unknown device {name!r}; use auto, cpu, cuda or cuda:N.") from None
     if device.type == "cuda" and not torch.cuda.is_available():
-        raise InputError("device 'cuda' was asked for, and torch sees no CUDA device; use --axioms-device auto or cpu.")
+        raise InputError(f"torch sees no CUDA device for device {name!r}; use --axioms-device auto or cpu.")
     return Placement(device, getattr(torch, run.dtype))
 
 
 def build_subject(subject: Subject, run: Run, spec_file: Path, report: Report | None = None) -> BuiltSubject:
-    """Build the model or the pair, load the data, choose the target; `report` is told of what has to be fetched."""
+    """Build the model or the pair, load the data, choose the target; fetching is reported to `report`."""
     loaded = load_data(subject.data.name, subject.data.options, spec_file, report)
     if subject.pair is not None and subject.pair.left is not None and subject.pair.right is not None:
         references = {"left": subject.pair.left, "right": subject.pair.right}
@@ -53,52 +53,52 @@ def build_subject(subject: Subject, run: Run, spec_file: Path, report: Report | 
     for name, reference in references.items():
         model = load_model(reference.name, reference.options, spec_file, run.seed, report)
         if loaded.agreement is not None and not loaded.texts:
-            loaded = asked(loaded, model)
+            loaded = fit(loaded, model)
         given: Tensor | Mapping[str, Tensor] = loaded.inputs
         if loaded.texts:
             split = tokenize(model, loaded.texts, loaded.max_length)
             given = split.inputs
             splittings.append(split)
         sides[name] = placed_side(name, model, given, subject.remove, run)
-    # One target for both sides: two models that differ by rounding must not be asked about different classes.
+    # One target for both sides: two models that differ by rounding must explain the same class.
     outputs = next(iter(sides.values())).outputs
     forms = None if loaded.agreement is None else loaded.agreement.forms()
     built = BuiltSubject(
         sides, choose(subject.target, outputs, loaded.labels, forms), loaded, _tokens(splittings, loaded)
     )
-    return built if loaded.agreement is None else _only_right(built, loaded.agreement, outputs)
+    return built if loaded.agreement is None else _only_correct(built, loaded.agreement, outputs)
 
 
 def placed_side(
     name: str, model: LanguageModel, given: Tensor | Mapping[str, Tensor], remove: Removal | None, run: Run
 ) -> Side:
-    """A model and its inputs on the run's device, in the run's dtype."""
+    """Return a model and its inputs on the run's device, in the run's dtype."""
     place = placement(run)
     module = model.module.to(place.device, place.dtype)
     inputs = read_inputs(module, moved(given, place), remove, run.seed)
     return Side(name, Model(module), model.read_at(inputs), run.batch_size)
 
 
-def asked(loaded: Data, model: LanguageModel) -> Data:
-    """Sentences of the agreement benchmark as the texts that this model reads."""
+def fit(loaded: Data, model: LanguageModel) -> Data:
+    """Return sentences of the agreement benchmark as the texts that this model reads."""
     assert loaded.agreement is not None
     fitted = loaded.agreement.for_model(model)
     return replace(loaded, agreement=fitted, texts=fitted.texts)
 
 
-def _only_right(built: BuiltSubject, agreement: Agreement, outputs: Tensor) -> BuiltSubject:
-    """The subject with those sentences alone in which the model prefers the form that agrees."""
+def _only_correct(built: BuiltSubject, agreement: Agreement, outputs: Tensor) -> BuiltSubject:
+    """Return the subject with those sentences alone in which the model prefers the form that agrees."""
     agrees, other = (Target(form.to(outputs.device))(outputs) for form in agreement.forms())
     index = torch.nonzero(agrees > other).squeeze(1)
-    kept = agreement.only(index.tolist())
-    sides = {name: replace(side, inputs=side.inputs.select(index), memory={}) for name, side in built.sides.items()}
-    tokens = tuple(built.tokens[place] for place in index.tolist())
-    data = replace(built.data, agreement=kept, texts=kept.texts)
+    correct = agreement.only(index.tolist())
+    sides = {name: replace(side, inputs=side.inputs.select(index)) for name, side in built.sides.items()}
+    tokens = tuple(built.tokens[example] for example in index.tolist())
+    data = replace(built.data, agreement=correct, texts=correct.texts)
     return BuiltSubject(sides, built.target.select(index), data, tokens)
 
 
 def _tokens(splittings: Sequence[Tokens], loaded: Data) -> tuple[tuple[str, ...], ...]:
-    """The tokens of the texts, which must be the same for both models of a pair: features are compared one by one."""
+    """Return the tokens of the texts, the same for both models of a pair: features are compared one by one."""
     if not splittings:
         return ()
     first = splittings[0]
@@ -117,7 +117,7 @@ def _tokens(splittings: Sequence[Tokens], loaded: Data) -> tuple[tuple[str, ...]
 
 
 def rewritten_subject(plain: BuiltSubject, rewrite: RewriteRef, run: Run) -> BuiltSubject:
-    """The pair of a model and what a rewrite makes of it, which was checked in float64."""
+    """Return the pair of a model and what a rewrite makes of it, which is checked in float64."""
     left = plain.sides[ONLY]
     place = placement(run)
     rewritten, _ = checked_rewrite(rewrite.name, rewrite.options, left.model.module, left.inputs, left.batch_size)

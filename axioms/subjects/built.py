@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import torch
@@ -54,8 +54,6 @@ class Side:
     batch_size: int
     moved: Moved | None = None
     """Where a rewrite of the inputs put the examples and features of the left side."""
-    memory: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
-    """What several axioms need and one computes, by what it depends on."""
 
     @cached_property
     def outputs(self) -> Tensor:

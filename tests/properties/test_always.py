@@ -21,7 +21,7 @@ from axioms.model.inputs import Inputs, read_inputs
 from axioms.model.module import Model
 from axioms.model.padding import padded
 from axioms.properties.backend_invariance import other_attention
-from axioms.properties.purity import GROUPS
+from axioms.properties.helpers.state import GROUPS
 from axioms.run.runner import Result, Runner
 from axioms.spec import Check, expand_file
 from axioms.subjects.load import load_module

@@ -8,8 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from axioms.properties.correlations import constant, left_out, pearson, sign_flipped, spearman, sum_normalized, too_few
-from axioms.properties.units import all_features, units_of
+from axioms.properties.helpers.correlations import (
+    constant,
+    left_out,
+    pearson,
+    sign_flipped,
+    spearman,
+    sum_normalized,
+    too_few,
+)
+from axioms.properties.helpers.units import all_features, units_of
 from axioms.verdict.measure import Measurement, aggregated, defined
 
 rng = np.random.default_rng(0)

@@ -11,8 +11,11 @@ import pytest
 import torch
 
 from axioms.core.errors import InputError
-from axioms.properties.ground_truth import chance, ground_truth, places, sizes, task
-from axioms.properties.views import SideView
+from axioms.properties.chance import chance
+from axioms.properties.ground_truth import ground_truth
+from axioms.properties.helpers.truth import places
+from axioms.properties.helpers.views import SideView
+from axioms.properties.task import sizes_of, task
 from axioms.subjects.agreement.benchmark import Agreement, of_samples
 from axioms.subjects.agreement.grammar import sentences
 from axioms.subjects.agreement.sources import agreement_llama
@@ -32,10 +35,10 @@ def view(agreement: Agreement | None, scores: Any = None) -> SideView:
     features = torch.zeros(1 if agreement is None else len(agreement.aligned), length, 4)
     model = SimpleNamespace(module=tiny(architecture="gpt2"))
     side: Any = SimpleNamespace(inputs=SimpleNamespace(features=features), model=model)
-    found: Any = SimpleNamespace(scores=None if scores is None else torch.as_tensor(scores))
+    attribution: Any = SimpleNamespace(scores=None if scores is None else torch.as_tensor(scores))
+    bench: Any = SimpleNamespace(attribution=lambda: attribution)
     nothing: Any = None
-    unused = (nothing,) * 5
-    return SideView(side, nothing, lambda: found, *unused, Data(agreement=agreement))
+    return SideView(side, nothing, bench, Data(agreement=agreement))
 
 
 def test_relevance_on_the_subject_is_perfect_and_elsewhere_is_not(agreement: Agreement) -> None:
@@ -91,7 +94,7 @@ def test_the_task_counts_what_was_dropped(agreement: Agreement) -> None:
 def test_the_size_of_a_model_is_that_of_its_weights(architecture: str) -> None:
     """GPT-2 calls its layers, heads and width by names of its own."""
     module = tiny(architecture=architecture)
-    found = sizes(module)
+    found = sizes_of(module)
     table: Any = module.get_input_embeddings()  # type: ignore[operator]
     assert (found["vocabulary"], found["hidden_size"]) == tuple(table.weight.shape)
     numbers = {part for name, _ in module.named_parameters() for part in name.split(".") if part.isdecimal()}
@@ -101,7 +104,13 @@ def test_the_size_of_a_model_is_that_of_its_weights(architecture: str) -> None:
 
 
 def test_a_model_without_a_configuration_has_weights_alone() -> None:
-    assert sizes(torch.nn.Linear(3, 2)) == {"parameters": 8, "layers": 0, "heads": 0, "hidden_size": 0, "vocabulary": 0}
+    assert sizes_of(torch.nn.Linear(3, 2)) == {
+        "parameters": 8,
+        "layers": 0,
+        "heads": 0,
+        "hidden_size": 0,
+        "vocabulary": 0,
+    }
 
 
 def test_other_data_and_senseless_options_are_refused(agreement: Agreement) -> None:

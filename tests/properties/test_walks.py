@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,11 @@ from axioms.core.errors import InputError
 from axioms.core.registry import METHODS, Method
 from axioms.engine.attribution import Attribution
 from axioms.model.module import Model
+from axioms.properties.helpers.views import SideView
+from axioms.properties.helpers.walks import GRID, stops
 from axioms.properties.insertion_deletion import insertion_deletion
 from axioms.properties.loo_correlation import loo_correlation
 from axioms.properties.perturbation import perturbation
-from axioms.properties.views import SideView
-from axioms.properties.walks import GRID, stops
 from axioms.run.build import build_subject
 from axioms.run.records import record
 from axioms.run.runner import Result, Runner
@@ -145,7 +146,7 @@ def test_both_axioms_share_the_walk_and_the_same_question_is_put_once(
 
     runner = Runner()
     checks = expand_file(file).checks
-    runner._side(runner._case(checks[0], checks[0].run), checks[0].run, checks[0].method, "model").attribution()
+    runner.cases.case(checks[0], checks[0].run).view(checks[0].method, "model").bench.attribution()
     monkeypatch.setattr(Model, "__call__", counting)
     for check in checks:
         runner.run(check)
@@ -200,10 +201,14 @@ def test_a_text_of_special_tokens_alone_is_left_out(write_spec: Write) -> None:
     scores = METHODS.get("random").function(None, side.inputs, None)
     output = subject.target(side.outputs)
 
-    def attribution() -> Attribution:
-        return Attribution(scores, output, output, "random")
-
-    view = SideView(side, subject.target, attribution, attribution, None, None, lambda done, total: None, None)  # type: ignore[arg-type]
+    attribution = Attribution(scores, output, output, "random")
+    bench: Any = SimpleNamespace(
+        attribution=lambda: attribution,
+        reference=lambda: attribution,
+        remember=lambda what, compute: compute(),
+        progress=lambda done, total: None,
+    )
+    view = SideView(side, subject.target, bench)
     for values in (perturbation(view)["delta"], insertion_deletion(view)["insertion"]):
         assert np.ma.getmaskarray(values).tolist() == [False, True, False, False]
     correlated = loo_correlation(view)

@@ -1,4 +1,4 @@
-"""Measurements of earlier runs: used where nothing has changed, and only there."""
+"""The cache: memory, then disk; what an earlier run measured is used where nothing has changed, and only there."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from axioms.core.errors import AssetMissing
 from axioms.run.build import build_subject
-from axioms.run.cache import Kept, descriptors, key_of, subject_digest
+from axioms.run.cache import RECENT, Cache, Key, key_of
+from axioms.run.digests import descriptors, subject_digest
 from axioms.run.runner import Runner
 from axioms.spec import expand_file
 from axioms.subjects.built import BuiltSubject
@@ -36,9 +38,17 @@ def written(folder: Path, **given: object) -> Path:
     return file
 
 
-def measured(file: Path, kept: Kept) -> dict[str, object]:
+def measured(file: Path, cache: Cache) -> dict[str, object]:
     (check,) = expand_file(file).checks
-    return dict(Runner(kept=kept).run(check).measurement.values)
+    return dict(Runner(cache=cache).run(check).measurement.values)
+
+
+def counts(cache: Cache) -> tuple[int, int]:
+    return cache.reused, cache.measured
+
+
+def nothing() -> dict[str, np.ndarray]:
+    raise AssertionError("it is there, and need not be measured")
 
 
 def built(file: Path) -> BuiltSubject:
@@ -47,25 +57,55 @@ def built(file: Path) -> BuiltSubject:
 
 
 @given(arrays(np.float64, (5,), elements=st.floats(allow_nan=True)), arrays(np.bool_, (5,)))
-def test_what_is_kept_comes_back_as_it_was(values: np.ndarray, mask: np.ndarray) -> None:
+def test_what_is_on_disk_comes_back_as_it_was(values: np.ndarray, mask: np.ndarray) -> None:
     import tempfile
 
+    key = key_of("subject", "what")
+    arrays = {"plain": values, "left.masked": np.ma.masked_array(values, mask), "scalar": np.array(2.5)}
     with tempfile.TemporaryDirectory() as folder:
-        kept = Kept(Path(folder))
-        kept.put("k", {"plain": values, "left.masked": np.ma.masked_array(values, mask), "one": np.array(2.5)})
-        found = kept.get("k")
-    assert found is not None
-    assert list(found) == ["plain", "left.masked", "one"]
-    np.testing.assert_array_equal(found["plain"], values)
-    np.testing.assert_array_equal(np.ma.getmaskarray(found["left.masked"]), mask)
-    np.testing.assert_array_equal(np.ma.getdata(found["left.masked"]), values)
-    assert float(found["one"]) == 2.5
+        Cache(Path(folder)).recall_measured(key, lambda: arrays)
+        read = Cache(Path(folder)).recall_measured(key, nothing)
+    assert list(read) == ["plain", "left.masked", "scalar"]
+    np.testing.assert_array_equal(read["plain"], values)
+    np.testing.assert_array_equal(np.ma.getmaskarray(read["left.masked"]), mask)
+    np.testing.assert_array_equal(np.ma.getdata(read["left.masked"]), values)
+    assert float(read["scalar"]) == 2.5
+
+
+def test_memory_comes_before_the_disk_and_holds_the_recent_subjects(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    cache.recall_measured(key_of("first", 1), lambda: {"v": np.ones(2)})
+    cache.recall_measured(key_of("first", 1), nothing)
+    assert counts(cache) == (0, 1), "the second answer is from memory"
+    value = cache.recall(key_of("first", 2), object)
+    assert cache.recall(key_of("first", 2), object) is value
+    for number in range(RECENT):
+        cache.recall(key_of(f"subject {number}", 2), object)
+    assert cache.recall(key_of("first", 2), object) is not value, "a model must not stay in memory for ever"
+    cache.recall_measured(key_of("first", 1), nothing)
+    assert counts(cache) == (1, 1), "but what was measured is on the disk"
+
+
+def test_what_cannot_be_had_is_attempted_once() -> None:
+    cache, attempts = Cache(), []
+
+    def fail() -> object:
+        attempts.append(1)
+        raise AssetMissing("not to be had", "minilm")
+
+    for subject in ("a", "a"):
+        with pytest.raises(AssetMissing, match="not to be had"):
+            cache.attempt(Key(subject, subject), fail)
+        with pytest.raises(AssetMissing):
+            cache.raise_failure("minilm")
+    assert len(attempts) == 2, "the asset decides, and `raise_failure` comes before an attempt"
+    cache.raise_failure("another")
 
 
 def test_a_second_run_measures_nothing_and_gives_the_same(tmp_path: Path) -> None:
-    file, first, second = written(tmp_path), Kept(tmp_path / "kept"), Kept(tmp_path / "kept")
+    file, first, second = written(tmp_path), Cache(tmp_path / "cache"), Cache(tmp_path / "cache")
     before, after = measured(file, first), measured(file, second)
-    assert (first.used, first.made, second.used, second.made) == (0, 1, 1, 0)
+    assert (*counts(first), *counts(second)) == (0, 1, 1, 0)
     assert list(before) == list(after)
     for name, values in before.items():
         np.testing.assert_array_equal(values, after[name])
@@ -73,10 +113,10 @@ def test_a_second_run_measures_nothing_and_gives_the_same(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("change", [{"seed": 1}, {"length": 5}, {"method": "cp_lrp"}])
 def test_another_model_input_or_method_is_measured(tmp_path: Path, change: dict[str, object]) -> None:
-    measured(written(tmp_path), Kept(tmp_path / "kept"))
-    kept = Kept(tmp_path / "kept")
-    measured(written(tmp_path, **change), kept)
-    assert (kept.used, kept.made) == (0, 1)
+    measured(written(tmp_path), Cache(tmp_path / "cache"))
+    cache = Cache(tmp_path / "cache")
+    measured(written(tmp_path, **change), cache)
+    assert counts(cache) == (0, 1)
 
 
 def test_one_weight_is_enough(tmp_path: Path) -> None:
@@ -106,19 +146,19 @@ def test_what_a_fixture_says_counts(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("error::ResourceWarning", "error::pytest.PytestUnraisableExceptionWarning")
 def test_a_damaged_file_is_measured_anew(tmp_path: Path) -> None:
     file = written(tmp_path)
-    measured(file, Kept(tmp_path / "kept"))
-    (found,) = (tmp_path / "kept").rglob("*.npz")
+    measured(file, Cache(tmp_path / "cache"))
+    (found,) = (tmp_path / "cache").rglob("*.npz")
     found.write_bytes(found.read_bytes()[:100])
-    kept = Kept(tmp_path / "kept")
-    measured(file, kept)
+    cache = Cache(tmp_path / "cache")
+    measured(file, cache)
     gc.collect()  # a file that was left open would say so here
-    assert (kept.used, kept.made) == (0, 1)
+    assert counts(cache) == (0, 1)
 
 
-def test_methods_of_adapters_are_never_kept(tmp_path: Path) -> None:
-    kept = Kept(tmp_path / "kept")
-    measured(written(tmp_path, method="'captum:InputXGradient'"), kept)
-    assert (kept.used, kept.made) == (0, 0)
+def test_methods_of_adapters_are_always_measured(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    measured(written(tmp_path, method="'captum:InputXGradient'"), cache)
+    assert counts(cache) == (0, 0)
 
 
 def test_a_changed_conftest_is_other_code(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -193,7 +193,7 @@ def test_an_unreachable_hub_is_asked_once(
     runner = Runner()
     with pytest.raises(AssetMissing, match=r"the hub cannot be reached .* with HF_HOME; or give the path of a folder"):
         runner.run(checks[0])
-    monkeypatch.setattr("axioms.run.runner.build_subject", None)
+    monkeypatch.setattr("axioms.run.cases.build_subject", None)
     with pytest.raises(AssetMissing, match="the hub cannot be reached"):
         runner.run(checks[1])
 

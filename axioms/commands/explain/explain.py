@@ -17,8 +17,8 @@ from axioms.engine.attribution import Attribution
 from axioms.engine.ledger import Ledger, recording
 from axioms.methods.running import run_method
 from axioms.model.targets import Target, choose
-from axioms.properties.correlations import constant, pearson, too_few
-from axioms.properties.units import all_features, units_of
+from axioms.properties.helpers.correlations import constant, pearson, too_few
+from axioms.properties.helpers.units import all_features, units_of
 from axioms.report.spelling import Piece, spelt
 from axioms.run.build import placed_side
 from axioms.spec import Run

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from axioms.core.values import Values
-from axioms.properties import ground_truth_metrics as metrics
+from axioms.properties.helpers import pointing as metrics
 
 Row = tuple[list[float], list[bool], list[bool]]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from axioms.core.lazy import np
 from axioms.core.values import Values
-from axioms.properties.units import Flags
+from axioms.properties.helpers.units import Flags
 
 FEWEST = 3
 """Two points always lie on a line: r of fewer than three says nothing."""
