@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from axioms.core.values import Values
 from axioms.properties.helpers import pointing as metrics
+from axioms.properties.helpers.units import Flags
 
 Row = tuple[list[float], list[bool], list[bool]]
 
@@ -32,7 +33,7 @@ def rows(draw: st.DrawFn) -> Row:
     return scores, candidates, truth
 
 
-def arrays(row: Row) -> tuple[Values, metrics.Flags, metrics.Flags]:
+def arrays(row: Row) -> tuple[Values, Flags, metrics.Flags]:
     scores, candidates, truth = row
     return np.array([scores]), np.array([candidates]), np.array([truth])
 

@@ -252,7 +252,7 @@ def test_a_wrong_sweep_is_named_with_its_line(write_spec: Write, change: tuple[s
 
 
 def test_flatness_without_single_settings_says_what_it_needs(write_spec: Write) -> None:
-    with pytest.raises(InputError, match="needs 'single'"):
+    with pytest.raises(InputError, match="add 'single' to the sweep"):
         run(write_spec, "attention_flatness", "[entropy]", architecture="bert", layers="[front_to_back]")
 
 
