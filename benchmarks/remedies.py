@@ -20,7 +20,7 @@ import torch
 from torch import nn
 
 from axioms.core.registry import METHODS
-from axioms.engine.blocks import find_blocks
+from axioms.engine.handlers.blocks import find_blocks
 from axioms.model.inputs import Inputs, read_inputs
 from axioms.model.module import Model
 from axioms.model.targets import choose

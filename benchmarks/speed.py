@@ -81,7 +81,7 @@ def run(method: str, model: Model, inputs: Inputs, target: Target) -> Tensor:
 
 def explicit(model: Model, inputs: Inputs, target: Target) -> Tensor:
     """AttnLRP by the explicit engine."""
-    from axioms.engine.explicit import propagate_explicit
+    from axioms.engine.handlers.explicit import propagate_explicit
     from axioms.methods.lrp import attnlrp_composite
 
     return propagate_explicit(model, inputs, target, attnlrp_composite(0.0))

@@ -22,7 +22,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from axioms.engine.sweep import distinct, settings, sweep
+from axioms.engine.handlers.sweep import distinct, settings, sweep
 from axioms.methods.lrp import attnlrp, attnlrp_composite
 from axioms.model.inputs import Inputs, read_inputs
 from axioms.model.module import Model

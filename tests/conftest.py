@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ import torch._dynamo
 from hypothesis import HealthCheck, settings
 
 # Imported here, because pytester drops what an inner run imports, and none of these can be imported twice.
-import axioms.engine.engine
+import axioms.engine.handlers.propagate
 import axioms.run.runner  # noqa: F401
+from axioms.core.registry import RULES
 
 settings.register_profile("default", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", deadline=None, max_examples=1000, suppress_health_check=[HealthCheck.too_slow])
@@ -40,6 +42,16 @@ checks:
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests measure everything anew: what they change in the running program is in no digest."""
     monkeypatch.setenv("AXIOMS_FRESH", "1")
+
+
+@pytest.fixture
+def replace_rule(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[..., Any]], None]:
+    """Put another function in the place of a rule's."""
+
+    def replace(name: str, function: Callable[..., Any]) -> None:
+        monkeypatch.setitem(RULES._entries, name, dataclasses.replace(RULES.get(name), function=function))
+
+    return replace
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ validated without it.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Generic, Literal, TypeVar
@@ -78,6 +78,18 @@ class Method(Registered):
     """Forward-and-backward passes it costs; None where that depends on the input's length."""
     composite: Callable[[], Any] | None = None
     """The rules that it is made of, with its options as they are by default; None where it is made of none."""
+
+
+@dataclass(frozen=True)
+class Rule(Registered):
+    """How relevance crosses one operation: `function(operation, *, options) -> value` with another backward pass."""
+
+    on: tuple[str, ...] = ()
+    """The kinds of operations that it is for."""
+    explicit: Callable[..., Any] | None = None
+    """The same rule as a share of relevance, `explicit(step, *, options) -> value`; None where it has no such form."""
+    absorbs: Callable[..., Any] | None = None
+    """What it keeps back, in closed form: `absorbs(operation, value, options) -> {category: coefficients}`."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +166,7 @@ AXIOMS: Registry[Axiom] = Registry("axiom")
 SUBJECTS: Registry[Registered] = Registry("subject")
 DATA: Registry[Registered] = Registry("data source")
 REWRITES: Registry[Rewrite] = Registry("rewrite")
+RULES: Registry[Rule] = Registry("rule")
 TABLES: dict[str, Any] = {}
 """The papers' tables by name (axioms/papers), so that a spec can say which of them it feeds."""
 
@@ -172,6 +185,27 @@ def method(
 
     def register(function: Function) -> Function:
         METHODS.add(Method(name, function, passes=passes, composite=composite))
+        return function
+
+    return register
+
+
+def rule(
+    name: str,
+    *,
+    on: str | Sequence[str],
+    explicit: Callable[..., Any] | None = None,
+    absorbs: Callable[..., Any] | None = None,
+) -> Callable[[Function], Function]:
+    """Register a rule: `function(operation, *, options) -> value`, the same value with another backward pass.
+
+    `on` names the kinds of operations that it is for. Without `explicit` the engine-agreement check says that it is not
+    defined for the rule; without `absorbs` the ledger's unexplained remainder shows what the rule keeps back.
+    """
+    known = (on,) if isinstance(on, str) else tuple(on)
+
+    def register(function: Function) -> Function:
+        RULES.add(Rule(name, function, known, explicit, absorbs))
         return function
 
     return register

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from axioms.engine.ledger import Ledger
+    from axioms.engine.handlers.ledger import Ledger
 
 
 class Decomposition(NamedTuple):

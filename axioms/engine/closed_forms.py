@@ -13,10 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from axioms.core.registry import RULES
+from axioms.engine import facts
 from axioms.engine.composite import RuleRef
 from axioms.engine.operations import (
     ACTIVATION,
-    CONSTANT_HEADS,
     GATE,
     NORMALIZER,
     SOFTMAX,
@@ -41,9 +42,12 @@ KEEPERS = {SOFTMAX: "softmax", NORMALIZER: "norm", ACTIVATION: "gradient", GATE:
 
 def kept_by(operation: Operation, value: Tensor, rule: RuleRef | None) -> Kept:
     """The coefficients of an operation under its rule."""
-    closed_form = CLOSED_FORMS.get(rule.name if rule else "", _plain)
+    closed_form: Callable[..., Kept] = _plain
+    if rule is not None:
+        # Of a user's rule that says nothing, nothing is known: the ledger's remainder shows what it keeps.
+        closed_form = CLOSED_FORMS.get(rule.name) or RULES.get(rule.name).absorbs or _nothing
     with torch.no_grad():
-        return closed_form(operation, value.detach(), rule.options if rule else {})
+        return closed_form(operation, value.detach(), {} if rule is None else rule.options)
 
 
 def _constants(operation: Operation) -> Kept:
@@ -127,9 +131,15 @@ def _uniform(operation: Operation, value: Tensor, options: Options) -> Kept:
     n = len(operation.factors)
     if n == 1:  # a division by something held constant
         return {}
-    marks = [getattr(factor, CONSTANT_HEADS, None) for factor in operation.factors]
-    parts = n - sum((mark.to(value.dtype) for mark in marks if mark is not None), torch.zeros_like(value))
-    return {"epsilon": value * (1 - parts * _share(value, parts, options.get("epsilon", 0.0)))}
+    epsilon = options.get("epsilon", 0.0)
+    for place, factor in enumerate(operation.factors):
+        held = facts.held_entries(factor)
+        if held is not None:
+            others = operation.factors[:place], operation.factors[place + 1 :]
+            constant = operation.multiply(*others[0], torch.where(held, factor, 0), *others[1])
+            kept = constant * (1 - (n - 1) * _share(value, n - 1, epsilon))
+            return {"epsilon": kept + (value - constant) * (1 - n * _share(value, n, epsilon))}
+    return {"epsilon": value * (1 - n * _share(value, n, epsilon))}
 
 
 def _stop(operation: Operation, value: Tensor, options: Options) -> Kept:

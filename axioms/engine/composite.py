@@ -76,7 +76,8 @@ class Composite:
         return None
 
 
+@lru_cache(4096)
 def layer_number(path: str) -> int | None:
-    """The 1-based number of the layer that a module's path lies in: the first number in it, plus one."""
-    found = re.search(r"(?:^|\.)(\d+)(?:\.|$)", path)
-    return int(found.group(1)) + 1 if found else None
+    """Return the 1-based number of the layer that a module's path lies in: the first number in it, plus one."""
+    number = re.search(r"(?:^|\.)(\d+)(?:\.|$)", path)
+    return int(number.group(1)) + 1 if number else None

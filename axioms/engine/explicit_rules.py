@@ -1,17 +1,20 @@
 """Rules as the papers print them: relevance of the output in, relevance of the inputs out, every division written out.
 
-Nothing here is shared with axioms/engine/rules.py, against which these are compared. There a rule changes gradients;
+Nothing here is shared with rules.py, against which these are compared. There a rule changes gradients;
 here it divides relevance among the inputs. Gradients occur only to transpose linear maps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from axioms.engine.operations import CLAMP, SOFTMAX, Linear, Norm, Operation, Pointwise, Product, Sum
+from axioms.core.errors import NotDefined
+from axioms.core.registry import RULES
+from axioms.engine import facts
+from axioms.engine.operations import SOFTMAX, Linear, Norm, Operation, Pointwise, Product, Sum
 from axioms.engine.step import Share, Step, contributions, contributions_of, sign
 
 ExplicitRule = Callable[..., Tensor]
@@ -19,20 +22,19 @@ ExplicitRule = Callable[..., Tensor]
 
 EXPLICIT_RULES: dict[str, ExplicitRule] = {}
 
-FROM_ACTIVATION = "_explicit_from_activation"
-"""Mark of a tensor that the identity rule gave: it gates what it is multiplied with."""
-HELD_HEADS = "_explicit_held_heads"
-"""Mark of attention weights: true at the heads that are held constant."""
-MARKS = (FROM_ACTIVATION, HELD_HEADS)
-
-CONTRACTIONS = ("matmul", "__matmul__", "bmm", "einsum")
-"""Products in which a selective scan has its state first (h C); elsewhere the sequence is last (B x)."""
-
 
 def explicit(function: ExplicitRule) -> ExplicitRule:
     """Register a rule under its own name, which is the fast engine's name for it."""
     EXPLICIT_RULES[function.__name__] = function
     return function
+
+
+def explicit_rule(name: str) -> ExplicitRule:
+    """Return the explicit form of a rule, ours or a user's; `NotDefined` where it has none."""
+    known = EXPLICIT_RULES.get(name) or RULES.get(name).explicit
+    if known is None:
+        raise NotDefined(f"rule {name!r} has no explicit form, so there is nothing to compare it with.")
+    return known
 
 
 @explicit
@@ -111,19 +113,41 @@ def uniform(step: Step, *, epsilon: float = 0.0) -> Tensor:
     assert isinstance(operation, Product)
     if len(operation.factors) == 1:
         return unchanged(step, operation.factors[0])
-    z, count = step.value, _count(operation.factors)
+    z, count = step.value, len(operation.factors)
+
+    def quotient(relevance: Tensor, parts: int) -> Tensor:
+        return relevance / (parts * z + (epsilon or step.epsilon) * sign(z))
+
+    for place, factor in enumerate(operation.factors):
+        held = facts.held_entries(factor)
+        if held is not None:
+            constant, variable = _apart(operation, place, held)
+            return step.carry(_both(constant, variable, quotient, count), *operation.factors)
     share = contributions_of(operation.multiply, operation.factors)
-    return step.carry(
-        lambda relevance: share(relevance / (count * z + (epsilon or step.epsilon) * sign(z))), *operation.factors
-    )
+    return step.carry(lambda relevance: share(quotient(relevance, count)), *operation.factors)
 
 
-def _count(factors: Sequence[Tensor]) -> Tensor | int:
-    """How many variables the product has: one less at heads that are held constant."""
-    for factor in factors:
-        if hasattr(factor, HELD_HEADS):
-            return len(factors) - getattr(factor, HELD_HEADS).to(factor.dtype)
-    return len(factors)
+def _both(constant: Share, variable: Share, quotient: Callable[[Tensor, int], Tensor], count: int) -> Share:
+    """Add what comes by entries that are held, which have one variable less, and by those that are not."""
+
+    def share(relevance: Tensor) -> list[Tensor]:
+        parts = constant(quotient(relevance, count - 1)), variable(quotient(relevance, count))
+        return [of_constant + of_variable for of_constant, of_variable in zip(*parts, strict=True)]
+
+    return share
+
+
+def _apart(operation: Product, place: int, held: Tensor) -> tuple[Share, Share]:
+    """Return the contributions where the factor at `place` is a constant, and where it is a variable."""
+
+    def constant(*factors: Tensor) -> Tensor:
+        kept = factors[place].detach() * held
+        return operation.multiply(*factors[:place], kept, *factors[place + 1 :])
+
+    def variable(*factors: Tensor) -> Tensor:
+        return operation.multiply(*factors[:place], factors[place] * ~held, *factors[place + 1 :])
+
+    return contributions_of(constant, operation.factors), contributions_of(variable, operation.factors)
 
 
 @explicit
@@ -132,7 +156,7 @@ def signal_take_all(step: Step, *, signal: int = -1) -> Tensor:
     operation = step.operation
     assert isinstance(operation, Product)
     z, factors, chosen = step.value, operation.factors, signal % len(operation.factors)
-    signals = [i for i, factor in enumerate(factors) if not hasattr(factor, FROM_ACTIVATION)]
+    signals = [i for i, factor in enumerate(factors) if not facts.of(factor).is_activated]
     if signals and chosen not in signals:
         chosen = signals[0]
     fixed = [factor.detach() for factor in factors]
@@ -142,12 +166,14 @@ def signal_take_all(step: Step, *, signal: int = -1) -> Tensor:
 
 @explicit
 def scan_product(step: Step) -> Tensor:
-    """MambaLRP: a gate's product by (3), any other to the sequence alone."""
+    """MambaLRP: a gate's product, y * act(z), by (3); any other to the sequence alone."""
     operation = step.operation
     assert isinstance(operation, Product)
-    if any(hasattr(factor, FROM_ACTIVATION) for factor in operation.factors):
-        return uniform(step)
-    return signal_take_all(step, signal=0 if operation.name in CONTRACTIONS else -1)
+    if operation.contracts:
+        return signal_take_all(step, signal=0)
+    is_gate = any(facts.of(factor).is_activated for factor in operation.factors)
+    is_broadcast = any(factor.shape != step.value.shape for factor in operation.factors)
+    return uniform(step) if is_gate and not is_broadcast else signal_take_all(step)
 
 
 @explicit
@@ -174,10 +200,7 @@ def identity(step: Step) -> Tensor:
     assert isinstance(step.operation, Pointwise)
     x = step.operation.input
     kept = x.detach() != 0
-    result = step.carry(lambda relevance: [relevance * kept], x)
-    if step.operation.name != CLAMP:  # which gates nothing
-        setattr(result, FROM_ACTIVATION, True)
-    return result
+    return step.carry(lambda relevance: [relevance * kept], x)
 
 
 @explicit
@@ -205,6 +228,4 @@ def stop(step: Step, *, heads: tuple[int, ...] | None = None) -> Tensor:
     numbers = torch.arange(1, step.value.shape[1] + 1, device=step.value.device)
     held = torch.isin(numbers, torch.tensor(heads, device=numbers.device)).reshape(-1, *(1,) * (step.value.dim() - 2))
     share = _softmax_share(step) if step.operation.kind == SOFTMAX else _proportional(step)
-    result = step.carry(lambda relevance: share(relevance.masked_fill(held, 0)), *step.copies)
-    setattr(result, HELD_HEADS, held)
-    return result
+    return facts.hold(step.carry(lambda relevance: share(relevance.masked_fill(held, 0)), *step.copies), held)

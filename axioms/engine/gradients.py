@@ -28,6 +28,19 @@ class _ScaleGradient(torch.autograd.Function):
         return None if gradients[0] is None else gradients[0] * ctx.factor, None
 
 
+class _WeightGradient(torch.autograd.Function):
+    """The value itself; its gradient times a factor. Not in place: the value goes elsewhere as well."""
+
+    @staticmethod
+    def forward(ctx: Any, value: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        return value.view_as(value)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return gradients[0] * ctx.factor, None
+
+
 class _GradientOf(torch.autograd.Function):
     """The value of one tensor with the gradient of another of the same shape."""
 
@@ -43,6 +56,11 @@ class _GradientOf(torch.autograd.Function):
 def scale_gradient(value: Tensor, factor: Tensor | float) -> Tensor:
     """`value` with its gradient multiplied by `factor`."""
     return _ScaleGradient.apply(value, factor)
+
+
+def weight_gradient(value: Tensor, factor: float) -> Tensor:
+    """Return `value` with its gradient multiplied by `factor` on this way alone."""
+    return _WeightGradient.apply(value, factor)
 
 
 def with_gradient_of(value: Tensor, stand_in: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from typing import Any
 from torch import nn
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack, _pop_mode, _push_mode
 
-from axioms.engine import ledger, tap
+from axioms.engine.handlers import ledger, tap
 
 OURS = "axioms."
 HOOKS = ("_forward_hooks", "_forward_pre_hooks")

@@ -1,72 +1,58 @@
-"""Torch's norms as operations."""
+"""Calls of torch's norms to operations."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from axioms.engine.operations import LINEAR, NORM, Linear, Norm, Operation
-from axioms.engine.parser import Args, Kwargs, argument, parser
+from axioms.engine.parse import Call, Unreadable
 
 
-@parser("layer_norm")
-def _layer_norm(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    value, shape = args[0], argument(args, kwargs, 1, "normalized_shape")
-    weight, bias = argument(args, kwargs, 2, "weight"), argument(args, kwargs, 3, "bias")
-    eps = argument(args, kwargs, 4, "eps", 1e-5)
+def read_layer_norm(call: Call) -> Operation:
+    """Read a layer norm."""
+    shape, weight, bias = (call.argument(i, n) for i, n in ((1, "normalized_shape"), (2, "weight"), (3, "bias")))
     dims = tuple(range(-len(shape), 0))
-    return Norm(NORM, name, lambda: func(*args, **kwargs), value, weight, bias, eps, dims, True, _same)
+    eps = call.argument(4, "eps", 1e-5)
+    return Norm(NORM, call.name, call.run, call.argument(0, "input"), weight, bias, eps, dims, True, _ungrouped)
 
 
-@parser("rms_norm")
-def _rms_norm(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    value, shape, weight = args[0], argument(args, kwargs, 1, "normalized_shape"), argument(args, kwargs, 2, "weight")
-    eps = argument(args, kwargs, 3, "eps")
-    eps = torch.finfo(value.dtype).eps if eps is None else eps
-    return Norm(
-        NORM, name, lambda: func(*args, **kwargs), value, weight, None, eps, tuple(range(-len(shape), 0)), False, _same
+def read_rms_norm(call: Call) -> Operation:
+    """Read an RMS norm, which does not subtract the mean."""
+    x, shape, weight = (call.argument(i, n) for i, n in ((0, "input"), (1, "normalized_shape"), (2, "weight")))
+    eps = call.argument(3, "eps")
+    eps = torch.finfo(x.dtype).eps if eps is None else eps
+    return Norm(NORM, call.name, call.run, x, weight, None, eps, tuple(range(-len(shape), 0)), False, _ungrouped)
+
+
+def read_group_norm(call: Call) -> Operation:
+    """Read a norm over groups of channels."""
+    x, groups = call.argument(0, "input"), call.argument(1, "num_groups")
+    shape = (1, -1, *(1,) * (x.dim() - 2))
+    weight, bias = (
+        None if parameter is None else parameter.reshape(shape)
+        for parameter in (call.argument(2, "weight"), call.argument(3, "bias"))
     )
+    eps = call.argument(4, "eps", 1e-5)
+
+    def grouped(value: Tensor) -> Tensor:
+        return value.reshape(len(value), groups, -1)
+
+    return Norm(NORM, call.name, call.run, x, weight, bias, eps, (-1,), True, grouped)
 
 
-@parser("group_norm")
-def _group_norm(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    value, groups = args[0], argument(args, kwargs, 1, "num_groups")
-    weight, bias = argument(args, kwargs, 2, "weight"), argument(args, kwargs, 3, "bias")
-    eps = argument(args, kwargs, 4, "eps", 1e-5)
-    shape = (1, -1, *(1,) * (value.dim() - 2))
-    weight, bias = (None if each is None else each.reshape(shape) for each in (weight, bias))
-    return Norm(
-        NORM,
-        name,
-        lambda: func(*args, **kwargs),
-        value,
-        weight,
-        bias,
-        eps,
-        (-1,),
-        True,
-        lambda x: x.reshape(len(x), groups, -1),
-    )
-
-
-@parser("batch_norm")
-def _batch_norm(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    """In evaluation mode a batch norm is a linear map with a bias."""
-    value, mean, variance = args[0], argument(args, kwargs, 1, "running_mean"), argument(args, kwargs, 2, "running_var")
-    weight, bias = argument(args, kwargs, 3, "weight"), argument(args, kwargs, 4, "bias")
-    if argument(args, kwargs, 5, "training", False) or mean is None:
-        raise KeyError(name)
-    scale = torch.rsqrt(variance + argument(args, kwargs, 7, "eps", 1e-5))
+def read_batch_norm(call: Call) -> Operation:
+    """Read a batch norm in evaluation mode, which is a linear map with a bias."""
+    x, mean, variance = (call.argument(i, n) for i, n in enumerate(("input", "running_mean", "running_var")))
+    weight, bias = call.argument(3, "weight"), call.argument(4, "bias")
+    if call.argument(5, "training", False) or mean is None:
+        raise Unreadable
+    scale = torch.rsqrt(variance + call.argument(7, "eps", 1e-5))
     scale = scale if weight is None else scale * weight
     shift = -mean * scale if bias is None else bias - mean * scale
-    shape = (1, -1, *(1,) * (value.dim() - 2))
-    return Linear(
-        LINEAR, name, lambda: func(*args, **kwargs), value, scale.reshape(shape), shift.reshape(shape), torch.mul
-    )
+    shape = (1, -1, *(1,) * (x.dim() - 2))
+    return Linear(LINEAR, call.name, call.run, x, scale.reshape(shape), shift.reshape(shape), torch.mul)
 
 
-def _same(x: Tensor) -> Tensor:
-    return x
+def _ungrouped(value: Tensor) -> Tensor:
+    return value

@@ -1,4 +1,4 @@
-"""What a call of the forward pass does with its variables: a linear map, a product, a softmax, a norm, ...
+"""Operations: what a call of the forward pass does with its variables, and what a rule is given.
 
 An operand is a variable if it depends on the input. A product of variables is the bilinear operation; a product with a
 constant is linear.
@@ -6,12 +6,14 @@ constant is linear.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
+from axioms.core.lazy import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 LINEAR = "linear"
 SUM = "sum"
@@ -24,9 +26,8 @@ GATE = "gate"
 BLOCK = "block"
 CLAMP = "clamp"
 """The one activation that gates nothing: it guards against overflow, and what leaves it is what entered."""
-CONSTANT_HEADS = "_axioms_constant_heads"
-"""Mark of attention weights of which some heads are held constant: true where they are, broadcast over the heads."""
 KINDS = (LINEAR, SUM, PRODUCT, SOFTMAX, NORM, NORMALIZER, ACTIVATION, GATE, BLOCK)
+"""Every kind of operation, for which a composite may name a rule."""
 
 
 @dataclass
@@ -57,9 +58,11 @@ class Sum(Operation):
 
     @property
     def terms(self) -> tuple[Tensor, ...]:
-        """The terms, plain numbers as tensors too; made only where they are asked for."""
-        device = next((each.device for each in self.given if isinstance(each, Tensor)), None)
-        return tuple(each if isinstance(each, Tensor) else torch.tensor(each, device=device) for each in self.given)
+        """The terms, plain numbers as tensors too."""
+        device = next((term.device for term in self.given if isinstance(term, torch.Tensor)), None)
+        return tuple(
+            term if isinstance(term, torch.Tensor) else torch.tensor(term, device=device) for term in self.given
+        )
 
     @property
     def constants(self) -> list[Tensor]:
@@ -73,6 +76,13 @@ class Product(Operation):
 
     factors: tuple[Tensor, ...]
     multiply: Callable[..., Tensor]
+    contracts: bool = False
+    """Whether it sums over a common index, as Q K' does, and does not multiply entry by entry."""
+
+    @property
+    def is_division(self) -> bool:
+        """Whether it is a quotient, whose denominator is held constant: its numerator is the only factor."""
+        return len(self.factors) == 1
 
 
 @dataclass
@@ -108,28 +118,7 @@ class Softmax(Pointwise):
 
 @dataclass
 class Block(Operation):
-    """A module as one operation: its value as a function of all its variables together (axioms/engine/blocks.py)."""
+    """A module as one operation: its value as a function of all its variables together (handlers/blocks.py)."""
 
     inputs: tuple[Tensor, ...]
     function: Callable[..., Tensor]
-
-
-def has_variable(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """Whether any argument depends on the input; asked of every call, so written for speed."""
-    for value in args:
-        if isinstance(value, Tensor):
-            if value.requires_grad:
-                return True
-        elif isinstance(value, list | tuple) and has_variable(tuple(value), {}):
-            return True
-    return has_variable(tuple(kwargs.values()), {}) if kwargs else False
-
-
-def variables(values: Iterable[Any]) -> Iterable[Tensor]:
-    """The tensors among `values`, lists included, that depend on the input."""
-    for value in values:
-        if isinstance(value, Tensor):
-            if value.requires_grad:
-                yield value
-        elif isinstance(value, list | tuple):
-            yield from variables(value)

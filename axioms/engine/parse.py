@@ -1,16 +1,18 @@
-"""Torch functions to operations, by name. To cover another function, name it in functions.py or parse it here."""
+"""Calls to operations: each reader knows the arguments of some torch functions; calls.py says of which.
+
+A reader returns None where the call is passive, so that the plain gradient is its rule, and raises `Unreadable` where
+it cannot tell what the call does with these arguments.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
-import axioms.engine.norms  # noqa: F401, registers its parsers
-from axioms.engine.functions import ACTIVATIONS, GATES, JOINS, NORMALIZERS
+from axioms.engine.facts import is_variable
 from axioms.engine.operations import (
     ACTIVATION,
     CLAMP,
@@ -27,53 +29,79 @@ from axioms.engine.operations import (
     Softmax,
     Sum,
 )
-from axioms.engine.parser import PARSERS, Args, Kwargs, argument, is_variable, parser
 
 
-def parse(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    """The operation behind a call; KeyError where nothing here knows the function."""
-    return PARSERS[name](name, func, args, kwargs)
+class Call:
+    """A call of a torch function: its name, the function and its arguments."""
+
+    __slots__ = ("args", "func", "kwargs", "name")
+
+    def __init__(self, name: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.name, self.func, self.args, self.kwargs = name, func, args, kwargs
+
+    def run(self) -> Any:
+        """Compute what torch computes."""
+        return self.func(*self.args, **self.kwargs)
+
+    def argument(self, place: int, name: str, default: Any = None) -> Any:
+        """Return a positional-or-keyword argument."""
+        return self.args[place] if len(self.args) > place else self.kwargs.get(name, default)
+
+    def of(self, x: Tensor) -> Any:
+        """Compute the same with another first argument."""
+        others = {key: value for key, value in self.kwargs.items() if key != "input"}
+        return self.func(x, *self.args[1:], **others)
 
 
-@parser("linear", "conv1d", "conv2d", "conv3d")
-def _layer(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    value, weight = argument(args, kwargs, 0, "input"), argument(args, kwargs, 1, "weight")
-    bias, rest = argument(args, kwargs, 2, "bias"), args[3:]
-    others = {key: each for key, each in kwargs.items() if key not in ("input", "weight", "bias")}
+Reader = Callable[[Call], Operation | None]
+
+
+class Unreadable(Exception):
+    """Raised for a call that its reader does not understand with these arguments."""
+
+
+def read_layer(call: Call) -> Operation:
+    """Read a linear map or a convolution, whose weights are constants."""
+    x, weight, bias = (call.argument(i, name) for i, name in enumerate(("input", "weight", "bias")))
+    rest, others = call.args[3:], {k: v for k, v in call.kwargs.items() if k not in ("input", "weight", "bias")}
     if is_variable(weight) or is_variable(bias):
-        raise KeyError(name)  # a layer whose weights are computed from the input; see decomposed.py for `linear`
-
-    def apply(x: Tensor, w: Tensor) -> Tensor:
-        return func(x, w, None, *rest, **others)
-
-    if bias is not None and name.startswith("conv"):  # in front of the spatial dimensions
+        raise Unreadable  # its weights are computed from the input; compounds.py writes `linear` out
+    if bias is not None and call.name != "linear":  # in front of the spatial dimensions
         bias = bias.reshape(-1, *(1,) * (weight.dim() - 2))
-    return Linear(LINEAR, name, lambda: func(*args, **kwargs), value, weight, bias, apply)
+    return Linear(LINEAR, call.name, call.run, x, weight, bias, lambda x, w: call.func(x, w, None, *rest, **others))
 
 
-@parser("addmm")
-def _addmm(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    bias, value, weight = (argument(args, kwargs, i, key) for i, key in enumerate(("input", "mat1", "mat2")))
-    if is_variable(weight) or is_variable(bias) or kwargs.get("beta", 1) != 1 or kwargs.get("alpha", 1) != 1:
-        raise KeyError(name)
-    return Linear(LINEAR, name, lambda: func(*args, **kwargs), value, weight, bias, torch.mm)
+def read_addmm(call: Call) -> Operation:
+    """Read bias + x @ weight."""
+    bias, x, weight = (call.argument(i, name) for i, name in enumerate(("input", "mat1", "mat2")))
+    scaled = call.kwargs.get("beta", 1) != 1 or call.kwargs.get("alpha", 1) != 1
+    if is_variable(weight) or is_variable(bias) or scaled:
+        raise Unreadable
+    return Linear(LINEAR, call.name, call.run, x, weight, bias, torch.mm)
 
 
-@parser("matmul", "__matmul__", "mm", "bmm")
-def _matmul(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    left = args[0]
-    right = args[1] if len(args) > 1 else next(iter(kwargs.values()))
-    return _contraction(name, lambda: func(*args, **kwargs), left, right, torch.matmul)
+def read_matmul(call: Call) -> Operation:
+    """Read left @ right: a product of two variables, or a linear map."""
+    right = call.args[1] if len(call.args) > 1 else next(iter(call.kwargs.values()))
+    return _contraction(call, call.args[0], right)
 
 
-@parser("__rmatmul__")
-def _rmatmul(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    return _contraction(name, lambda: func(*args, **kwargs), args[1], args[0], torch.matmul)
+def read_reflected_matmul(call: Call) -> Operation:
+    """Read right.__rmatmul__(left)."""
+    return _contraction(call, call.args[1], call.args[0])
 
 
-@parser("einsum")
-def _einsum(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    equation, operands = args[0], args[1:]
+def _contraction(call: Call, left: Tensor, right: Tensor) -> Operation:
+    if is_variable(left) and is_variable(right):
+        return Product(PRODUCT, call.name, call.run, (left, right), torch.matmul, contracts=True)
+    if is_variable(left):
+        return Linear(LINEAR, call.name, call.run, left, right, None, torch.matmul)
+    return Linear(LINEAR, call.name, call.run, right, left, None, lambda x, w: torch.matmul(w, x))
+
+
+def read_einsum(call: Call) -> Operation | None:
+    """Read a sum of products: of several variables, or of one variable and a constant."""
+    equation, operands = call.args[0], call.args[1:]
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = tuple(operands[0])
     moving = [index for index, operand in enumerate(operands) if is_variable(operand)]
@@ -86,39 +114,35 @@ def _einsum(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> 
 
     if len(moving) > 1:
         factors = tuple(operands[index] for index in moving)
-        return Product(PRODUCT, name, lambda: func(*args, **kwargs), factors, multiply)
+        return Product(PRODUCT, call.name, call.run, factors, multiply, contracts=True)
     if len(operands) != 2:
         return None  # a trace, a transpose, or several constants: linear, without one weight to single out
-    weight = operands[1 - moving[0]]
-    order = (
-        (lambda x, w: torch.einsum(equation, x, w)) if moving[0] == 0 else (lambda x, w: torch.einsum(equation, w, x))
-    )
-    return Linear(LINEAR, name, lambda: func(*args, **kwargs), operands[moving[0]], weight, None, order)
+    place = moving[0]
+
+    def apply(x: Tensor, weight: Tensor) -> Tensor:
+        return torch.einsum(equation, *((x, weight) if place == 0 else (weight, x)))
+
+    return Linear(LINEAR, call.name, call.run, operands[place], operands[1 - place], None, apply)
 
 
-def _contraction(
-    name: str, forward: Callable[[], Tensor], left: Tensor, right: Tensor, multiply: Callable[[Tensor, Tensor], Tensor]
-) -> Operation:
-    if is_variable(left) and is_variable(right):
-        return Product(PRODUCT, name, forward, (left, right), multiply)
-    if is_variable(left):
-        return Linear(LINEAR, name, forward, left, right, None, multiply)
-    return Linear(LINEAR, name, forward, right, left, None, lambda x, w: multiply(w, x))
-
-
-@parser("mul", "__mul__", "__rmul__", "multiply", "mul_", "__imul__")
-def _mul(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    left, right = argument(args, kwargs, 0, "input"), argument(args, kwargs, 1, "other")
+def read_mul(call: Call) -> Operation | None:
+    """Read a product entry by entry; with a constant it is passive."""
+    left, right = call.argument(0, "input"), call.argument(1, "other")
     if not (is_variable(left) and is_variable(right)):
         return None
-    return Product(PRODUCT, name, lambda: func(*args, **kwargs), (left, right), torch.mul)
+    return Product(PRODUCT, call.name, call.run, (left, right), torch.mul)
 
 
-@parser("pow", "__pow__", "square")
-def _power(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    exponent = 2 if name == "square" else argument(args, kwargs, 1, "exponent")
+def read_power(call: Call) -> Operation | None:
+    """Read a power: a product of equal factors; a square root, or one over it, is a normalizer."""
+    exponent = 2 if call.name == "square" else call.argument(1, "exponent")
+    if exponent == 1:
+        return None
+    if exponent in (0.5, -0.5):
+        root = torch.sqrt if exponent == 0.5 else torch.rsqrt
+        return Pointwise(NORMALIZER, root.__name__, call.run, call.argument(0, "input"), root)
     if not isinstance(exponent, int | float) or exponent != int(exponent) or exponent < 1:
-        raise KeyError(name)
+        raise Unreadable
 
     def multiply(*factors: Tensor) -> Tensor:
         value = factors[0]
@@ -126,85 +150,76 @@ def _power(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> O
             value = value * factor
         return value
 
-    return Product(PRODUCT, name, lambda: func(*args, **kwargs), (args[0],) * int(exponent), multiply)
+    return Product(PRODUCT, call.name, call.run, (call.argument(0, "input"),) * int(exponent), multiply)
 
 
-@parser("add", "__add__", "__radd__", "add_", "__iadd__", "sub", "__sub__", "sub_", "__isub__", "__rsub__", "rsub")
-def _add(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    alpha = kwargs.get("alpha", 1)
-    signs = {"r": (-alpha, 1.0), "s": (1.0, -alpha)}.get(name.strip("_").removeprefix("i")[0], (1.0, alpha))
-    if name == "__radd__":
-        signs = (1.0, 1.0)
-    given = argument(args, kwargs, 0, "input"), argument(args, kwargs, 1, "other")
-    return Sum(SUM, name, lambda: func(*args, **kwargs), given, signs)
+def read_add(call: Call) -> Operation:
+    """Read left + alpha right."""
+    return _sum(call, (1.0, call.kwargs.get("alpha", 1)))
 
 
-@parser("sum", "mean", "cumsum", "avg_pool1d", "avg_pool2d", "adaptive_avg_pool1d", "adaptive_avg_pool2d")
-def _reduction(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    return Sum(SUM, name, lambda: func(*args, **kwargs), (), ())
+def read_sub(call: Call) -> Operation:
+    """Read left - alpha right."""
+    return _sum(call, (1.0, -call.kwargs.get("alpha", 1)))
 
 
-@parser(*JOINS)
-def _joins(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    """Puts variables beside constants: passive to the rules, but the constants take their share in the ledger."""
-    return None
+def read_reflected_sub(call: Call) -> Operation:
+    """Read right - alpha left, with left first among the arguments."""
+    return _sum(call, (-call.kwargs.get("alpha", 1), 1.0))
 
 
-@parser("softmax", "_safe_softmax")
-def _softmax(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    dim = argument(args, kwargs, 1, "dim")
-    value, other = args[0] if args else kwargs["input"], {key: kwargs[key] for key in kwargs if key != "input"}
-    forward = partial(func, *args, **kwargs)
-    return Softmax(SOFTMAX, name, forward, value, lambda x: func(x, *args[1:], **other), -1 if dim is None else dim)
+def _sum(call: Call, signs: tuple[float, float]) -> Operation:
+    return Sum(SUM, call.name, call.run, (call.argument(0, "input"), call.argument(1, "other")), signs)
 
 
-@parser("div", "__truediv__", "true_divide", "divide", "div_", "__itruediv__", "__rtruediv__", "__rdiv__")
-def _division(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    """By a constant it is passive. By a variable it normalizes: the denominator is held constant."""
-    numerator, denominator = argument(args, kwargs, 0, "input"), argument(args, kwargs, 1, "other")
-    if name.startswith("__r"):
+def read_reduction(call: Call) -> Operation:
+    """Read a sum over entries of one variable."""
+    return Sum(SUM, call.name, call.run, (), ())
+
+
+def read_softmax(call: Call) -> Operation:
+    """Read a softmax along one dimension."""
+    dim = call.argument(1, "dim")
+    return Softmax(SOFTMAX, call.name, call.run, call.argument(0, "input"), call.of, -1 if dim is None else dim)
+
+
+def read_division(call: Call) -> Operation | None:
+    """Read a quotient: passive by a constant; by a variable it normalizes, and the denominator is held constant."""
+    numerator, denominator = call.argument(0, "input"), call.argument(1, "other")
+    if call.name.startswith("__r"):
         numerator, denominator = denominator, numerator
     if not is_variable(denominator):
         return None
-    if not is_variable(numerator) or kwargs.get("rounding_mode") is not None:
-        raise KeyError(name)
-    held = denominator.detach()
-    return Product(PRODUCT, "division", lambda: numerator / held, (numerator,), lambda x: x / held)
+    if not is_variable(numerator) or call.kwargs.get("rounding_mode") is not None:
+        raise Unreadable
+    constant = denominator.detach()
+    return Product(PRODUCT, "division", lambda: numerator / constant, (numerator,), lambda x: x / constant)
 
 
-@parser(*ACTIVATIONS)
-def _activation(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    return _pointwise(ACTIVATION, name, func, args, kwargs)
-
-
-@parser("clamp", "clip")
-def _clamp(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    """An activation if it leaves zero alone; a bound that depends on the input is none.
+def read_clamp(call: Call) -> Operation:
+    """Read a clamp, an activation if it leaves zero alone; a bound that depends on the input is none.
 
     Bounds may be constant tensors: T5 computes those with which it guards float16.
     """
-    low, high = argument(args, kwargs, 1, "min", None), argument(args, kwargs, 2, "max", None)
-    if is_variable(low) or is_variable(high) or _any(low, lambda bound: bound > 0) or _any(high, lambda b: b < 0):
-        raise KeyError(name)
-    return _pointwise(ACTIVATION, CLAMP, func, args, kwargs)
+    low, high = call.argument(1, "min"), call.argument(2, "max")
+    if is_variable(low) or is_variable(high):
+        raise Unreadable
+    for bound, sign in ((low, 1), (high, -1)):
+        if bound is not None and bool((torch.as_tensor(bound) * sign > 0).any()):
+            raise Unreadable
+    return Pointwise(ACTIVATION, CLAMP, call.run, call.argument(0, "input"), call.of)
 
 
-def _any(bound: Any, wrong: Callable[[Any], Any]) -> bool:
-    """Whether a bound, if there is one, is wrong somewhere."""
-    return bound is not None and bool(wrong(bound).any() if isinstance(bound, Tensor) else wrong(bound))
+def read_activation(call: Call) -> Operation:
+    """Read a function with g(0) = 0, entry by entry."""
+    return Pointwise(ACTIVATION, call.name, call.run, call.argument(0, "input"), call.of)
 
 
-@parser(*GATES)
-def _gate(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    return _pointwise(GATE, name, func, args, kwargs)
+def read_gate(call: Call) -> Operation:
+    """Read a function with g(0) != 0, entry by entry."""
+    return Pointwise(GATE, call.name, call.run, call.argument(0, "input"), call.of)
 
 
-@parser(*NORMALIZERS)
-def _normalizer(name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation | None:
-    return _pointwise(NORMALIZER, name, func, args, kwargs)
-
-
-def _pointwise(kind: str, name: str, func: Callable[..., Any], args: Args, kwargs: Kwargs) -> Operation:
-    value = args[0] if args else kwargs["input"]
-    others = {key: each for key, each in kwargs.items() if key != "input"}
-    return Pointwise(kind, name, lambda: func(*args, **kwargs), value, lambda x: func(x, *args[1:], **others))
+def read_normalizer(call: Call) -> Operation:
+    """Read a deviation, a norm or a root, by which something is divided."""
+    return Pointwise(NORMALIZER, call.name, call.run, call.argument(0, "input"), call.of)

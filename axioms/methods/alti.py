@@ -30,7 +30,7 @@ from axioms.engine.attribution import Decomposition
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from axioms.engine.observe import Attention, Normalized, Observation
+    from axioms.engine.handlers.observe import Attention, Normalized, Observation
     from axioms.model.inputs import Inputs
     from axioms.model.module import Model
     from axioms.model.targets import Target
@@ -89,7 +89,7 @@ def logit_shares(model: Model, inputs: Inputs, target: Target) -> Shares:
     """Everything that the logit is the sum of."""
     import torch
 
-    from axioms.engine.observe import observe
+    from axioms.engine.handlers.observe import observe
 
     blocks, final = _structure(observe(model, inputs), inputs)
     direction, output = _direction(model, inputs, target, final)
@@ -114,7 +114,7 @@ def logit_shares(model: Model, inputs: Inputs, target: Target) -> Shares:
 
 def _structure(seen: Observation, inputs: Inputs) -> tuple[list[tuple[Normalized, Attention, Normalized]], Normalized]:
     """The layers and the final norm of a model that calls norm, attention, norm in each layer and a norm at the end."""
-    from axioms.engine.observe import Attention, Normalized
+    from axioms.engine.handlers.observe import Attention, Normalized
 
     length = inputs.features.shape[0] * inputs.features.shape[1]
     norms = [call for call in seen.calls if isinstance(call, Normalized) and call.input[..., 0].numel() == length]
@@ -179,7 +179,7 @@ def _direction(model: Model, inputs: Inputs, target: Target, final: Normalized) 
     import torch
 
     from axioms.engine.composite import Composite, RuleRef
-    from axioms.engine.engine import forward
+    from axioms.engine.handlers.propagate import forward
 
     held = Composite.of({"norm": RuleRef("norm_as_linear"), "normalizer": RuleRef("stop")})
     with torch.enable_grad(), _leaf_before(model.module.get_submodule(final.path), final.input) as leaves:

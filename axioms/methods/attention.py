@@ -10,7 +10,7 @@ from axioms.core.registry import method
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from axioms.engine.observe import Observation
+    from axioms.engine.handlers.observe import Observation
     from axioms.model.inputs import Inputs
     from axioms.model.module import Model
     from axioms.model.targets import Target
@@ -28,7 +28,7 @@ def attention_rollout(
     """
     import torch
 
-    from axioms.engine.observe import observe
+    from axioms.engine.handlers.observe import observe
 
     seen = observe(model, inputs)
     length = inputs.features.shape[1]

@@ -44,9 +44,9 @@ def attribute(
     """
     import torch
 
-    from axioms.engine.ledger import recording
+    from axioms.engine.handlers.ledger import recording
+    from axioms.engine.handlers.tap import tapping
     from axioms.engine.nesting import from_scratch
-    from axioms.engine.tap import tapping
     from axioms.model.module import Model, lock_of
 
     entry = METHODS.get(method)

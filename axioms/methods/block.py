@@ -49,7 +49,7 @@ def block_composite(nodes: int = 16) -> Composite:
 @method("block_lrp", passes=None, composite=block_composite)
 def block_lrp(model: Model, inputs: Inputs, target: Target, *, nodes: int = 16) -> Tensor:
     """AttnLRP with each attention block as one operation, by Aumann-Shapley with `nodes` Gauss-Legendre nodes."""
-    from axioms.engine.engine import propagate
+    from axioms.engine.handlers.propagate import propagate
 
     if nodes < 1:
         raise InputError(f"block_lrp needs at least one node, not {nodes}.")

@@ -51,7 +51,6 @@ def degree_composite(epsilon: float = 0.0) -> Composite:
 @method("degree_lrp", passes=1, composite=degree_composite)
 def degree_lrp(model: Model, inputs: Inputs, target: Target, *, epsilon: float = 0.0) -> Tensor:
     """AttnLRP with products split by polynomial degree: on homogeneous graphs, Gradient x Input / degree."""
-    from axioms.engine.degrees import Degrees
-    from axioms.engine.engine import propagate
+    from axioms.engine.handlers.propagate import propagate
 
-    return propagate(model, inputs, target, degree_composite(epsilon), make=Degrees)
+    return propagate(model, inputs, target, degree_composite(epsilon))

@@ -108,7 +108,7 @@ def slopes(
     """d f / d g and f at these gates: one forward and one backward pass, or one of each for every draw of a removal."""
     import torch
 
-    from axioms.engine.gates import gated
+    from axioms.engine.handlers.gates import gated
 
     gates = gates.detach().requires_grad_()
     draws = 1 if inputs.drawn is None else inputs.drawn.shape[1]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
-from axioms.core.registry import method
+from axioms.core.errors import UnknownName
+from axioms.core.registry import RULES, method
+from axioms.engine import rules as _rules  # noqa: F401  (registers them)
 from axioms.engine.composite import Composite, Entry, RuleRef
 
 if TYPE_CHECKING:
@@ -38,13 +40,19 @@ class RuleSpec(BaseModel):
     modules: str = "*"
     functions: list[str] = []
 
-    @field_validator("rule")
-    @classmethod
-    def _known(cls, rule: str | dict[str, dict[str, Any]]) -> str | dict[str, dict[str, Any]]:
-        names = [rule] if isinstance(rule, str) else list(rule)
-        if len(names) != 1 or names[0] not in RULE_NAMES:
-            raise ValueError(f"unknown rule {names}; use one of {', '.join(RULE_NAMES)}")
-        return rule
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if isinstance(self.rule, dict) and len(self.rule) != 1:
+            raise ValueError(f"a rule is a name or {{name: {{option: value}}}}, not {self.rule!r}")
+        entry = self.entry()
+        try:
+            known = RULES.get(entry.rule.name)
+        except UnknownName as error:
+            raise ValueError(str(error)) from None
+        if self.on not in known.on:
+            raise ValueError(f"rule {known.name!r} is for {' and '.join(known.on)} operations, not for {self.on!r}")
+        known.options_model().model_validate(dict(entry.rule.options))
+        return self
 
     def entry(self) -> Entry:
         """The entry of a composite that it stands for."""
@@ -52,16 +60,11 @@ class RuleSpec(BaseModel):
         return Entry(self.on, RuleRef(name, options), frozenset(self.functions), self.modules, frozenset(self.layers))
 
 
-RULE_NAMES = (
-    "epsilon gamma alpha1_beta0 identity uniform signal_take_all taylor norm_as_linear stop scan_product".split()
-)
-
-
 SELECTIVE_SCAN = (
     Entry("gate", RuleRef("stop"), owning="A_log"),
     Entry("product", RuleRef("scan_product"), owning="A_log"),
 )
-"""MambaLRP: in a selective scan its parameters are constants (axioms/engine/selective_scan.py).
+"""MambaLRP: in a selective scan its parameters are constants (the rule `scan_product`).
 
 A module is one if it has the logarithm of a state matrix, as in Mamba, Mamba-2, Falcon-Mamba and Jamba."""
 
@@ -179,10 +182,10 @@ def lrp(
 
 def _relevance(model: Model, inputs: Inputs, target: Target, composite: Composite, engine: Engine) -> Tensor:
     if engine != "fast":
-        from axioms.engine.explicit import propagate_explicit
+        from axioms.engine.handlers.explicit import propagate_explicit
 
         epsilon = 1e-12 if engine == "explicit" else engine["explicit"]
         return propagate_explicit(model, inputs, target, composite, epsilon=epsilon)
-    from axioms.engine.engine import propagate
+    from axioms.engine.handlers.propagate import propagate
 
     return propagate(model, inputs, target, composite)

@@ -44,8 +44,8 @@ def pa_lrp(
     """
     import torch
 
-    from axioms.engine import ledger
-    from axioms.engine.engine import forward
+    from axioms.engine.handlers import ledger
+    from axioms.engine.handlers.propagate import forward
 
     features = inputs.features.detach().requires_grad_()
     with positions_as_inputs(model.module, inputs) as positions:

@@ -93,7 +93,7 @@ def run_sweep(
     progress: Progress | None = None,
 ) -> Swept:
     """AttnLRP with its softmax bypassed in some layers, under every setting of these kinds."""
-    from axioms.engine.sweep import sweep
+    from axioms.engine.handlers.sweep import sweep
     from axioms.methods.lrp import attnlrp_composite
 
     if entry.name != "attnlrp" or set(options) - {"epsilon"}:

@@ -21,7 +21,7 @@ from axioms.properties.helpers.views import SideView
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from axioms.engine.observe import Attention
+    from axioms.engine.handlers.observe import Attention
     from axioms.model.inputs import Inputs
 
 
@@ -52,7 +52,7 @@ def attention_flatness(side: SideView, *, sweep: list[SweepKind] = list(KINDS)) 
 def entropies(side: SideView, layers: tuple[int, ...]) -> Values:
     """Return the mean of `normalized_entropy` over the attentions of each layer: examples x layers."""
     from axioms.engine.composite import layer_number
-    from axioms.engine.observe import observe
+    from axioms.engine.handlers.observe import observe
 
     inputs, model, size = side.inputs, side.model, side.batch_size
     rows: list[Values] = []

@@ -21,7 +21,7 @@ CATEGORIES = ("bias", "position", "epsilon", "softmax", "norm", "gradient")
 )
 def ledger(side: SideView) -> dict[str, Values]:
     """The ledger of each example by itself, as shares of its output."""
-    from axioms.engine.ledger import recording
+    from axioms.engine.handlers.ledger import recording
 
     rows: list[list[float]] = []
     for start in range(len(side.inputs)):

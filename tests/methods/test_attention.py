@@ -12,7 +12,7 @@ from torch import nn
 import axioms
 from axioms.core.dtypes import KeepFloat64
 from axioms.core.errors import InputError
-from axioms.engine.observe import observe
+from axioms.engine.handlers.observe import observe
 from axioms.model.inputs import read_inputs
 from axioms.model.module import Model
 from axioms.subjects.models.modules import Expression, ScalarAttention

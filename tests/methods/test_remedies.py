@@ -11,7 +11,7 @@ from torch import Tensor
 import axioms
 from axioms.core.errors import InputError
 from axioms.core.registry import METHODS
-from axioms.engine.gates import gated
+from axioms.engine.handlers.gates import gated
 from axioms.model.inputs import read_inputs
 from axioms.model.module import Model
 from axioms.model.targets import choose

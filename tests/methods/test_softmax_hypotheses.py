@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +15,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import axioms
+from axioms.core.registry import RULES
 from axioms.engine.gradients import scale_gradient
 from axioms.engine.operations import Operation
-from axioms.engine.rules import RULES
 from axioms.run.runner import Runner
 from axioms.spec import expand_file
 from axioms.subjects.models.modules import AttentionBlock
@@ -97,19 +99,21 @@ def unmasked(original: Callable[..., Tensor]) -> Callable[..., Tensor]:
 def test_the_specs_hold_and_notice_faults(root: Path, monkeypatch: pytest.MonkeyPatch, spec: str) -> None:
     assert failures(root, spec) == []
     with monkeypatch.context() as patch:
-        patch.setitem(RULES, "uniform", halved_not)
+        patch.setitem(RULES._entries, "uniform", replace(RULES.get("uniform"), function=halved_not))
         assert any("attnlrp" in each for each in failures(root, spec))
-    original = RULES["epsilon"]  # CP-LRP's rule for O = A V, which is linear in V once A is constant
+    epsilon = RULES.get("epsilon")  # CP-LRP's rule for O = A V, which is linear in V once A is constant
+
+    def off(operation: Operation, **options: Any) -> Tensor:
+        return scale_gradient(epsilon.function(operation, **options), 1.01)
+
     with monkeypatch.context() as patch:
-        patch.setitem(
-            RULES, "epsilon", lambda operation, **options: scale_gradient(original(operation, **options), 1.01)
-        )
+        patch.setitem(RULES._entries, "epsilon", replace(epsilon, function=off))
         assert any("cp_lrp" in each for each in failures(root, spec))
     if spec in ("structural_bias_unequal.yaml", "linearization_error.yaml"):
         monkeypatch.setattr(AttentionBlock, "forward", unmasked(AttentionBlock.forward))
         assert any("loo" in each for each in failures(root, spec))
 
 
-def test_linearization_notices_a_softmax_without_its_rule(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(RULES, "taylor", RULES["stop"])
+def test_linearization_notices_a_softmax_without_its_rule(root: Path, replace_rule: Any) -> None:
+    replace_rule("taylor", RULES.get("stop").function)
     assert "implementation_invariance[attnlrp]" in failures(root, "linearization_error.yaml")

@@ -14,7 +14,7 @@ import torch
 import axioms
 from axioms.core.errors import InputError, SpecError
 from axioms.core.values import Values
-from axioms.engine import switch
+from axioms.engine.handlers import switch
 from axioms.model import probe
 from axioms.report.tables import beside_paper, numbers
 from axioms.run.records import record

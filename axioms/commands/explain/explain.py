@@ -14,7 +14,7 @@ from axioms.core.errors import AxiomsError
 from axioms.core.registry import METHODS
 from axioms.core.values import as_numpy
 from axioms.engine.attribution import Attribution
-from axioms.engine.ledger import Ledger, recording
+from axioms.engine.handlers.ledger import Ledger, recording
 from axioms.methods.running import run_method
 from axioms.model.targets import Target, choose
 from axioms.properties.helpers.correlations import constant, pearson, too_few

@@ -12,7 +12,7 @@ from axioms.report.spelling import Piece
 
 if TYPE_CHECKING:
     from axioms.commands.explain.explain import Found
-    from axioms.engine.ledger import Ledger
+    from axioms.engine.handlers.ledger import Ledger
 
 BLACK, WHITE = 16, 231
 REDS = ((224, BLACK), (217, BLACK), (210, BLACK), (203, BLACK), (160, WHITE))
@@ -66,7 +66,7 @@ def tokens(found: Found, pieces: Sequence[Piece], *, width: int, colour: bool) -
 
 def kept_in_one_line(ledger: Ledger) -> str:
     """Where relevance went that did not reach the tokens."""
-    from axioms.engine.ledger import CATEGORIES
+    from axioms.engine.handlers.ledger import CATEGORIES
 
     kept = {category: ledger.kept(category) for category in CATEGORIES}
     said = [f"{category} {amount:+.4f}" for category, amount in kept.items() if abs(amount) >= NEGLIGIBLE]

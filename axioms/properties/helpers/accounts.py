@@ -12,7 +12,7 @@ ACCOUNTED = 16
 
 def accounts_of(side: SideView) -> dict[str, Any] | None:
     """Return relevance in and out per layer and operation, summed over the first examples; None where none flows."""
-    from axioms.engine.ledger import recording
+    from axioms.engine.handlers.ledger import recording
 
     n = min(len(side.inputs), ACCOUNTED)
     with recording() as book:

@@ -49,7 +49,7 @@ def tables(
     side: SideView, kinds: Sequence[str], measure: Callable[[SideView], Mapping[str, Values]]
 ) -> dict[str, Tables]:
     """Return every measure under every setting, which is measured as if it were the method under test."""
-    from axioms.engine.sweep import NONE, settings
+    from axioms.engine.handlers.sweep import NONE, settings
 
     swept = side.bench.sweep(kinds)
     measured = {setting: measure(view) for setting, view in _views(side, swept).items()}

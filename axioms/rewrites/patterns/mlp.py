@@ -8,7 +8,7 @@ from typing import Any
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm as BatchNorm
 
-from axioms.engine.modules import is_activation
+from axioms.engine.where import is_activation
 from axioms.rewrites.patterns.layers import CONVOLUTIONS, Map, at_least_one, attribute, is_linear, oriented
 
 NAMED = (

