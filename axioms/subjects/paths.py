@@ -13,6 +13,9 @@ _FILE, _FOLDER = "a file", "a folder, or a name"
 FilePath = Annotated[str, _FILE]
 """Type of an option that names a file."""
 
+OptionalPath = Annotated[str | None, _FILE]
+"""Type of an option that names a file or a folder, or nothing."""
+
 FolderOrName = Annotated[str, _FOLDER]
 """Type of an option that names a folder if there is one, else something on the hub."""
 

@@ -76,12 +76,15 @@ class _Progress:
     def __init__(self, what: str, start: int, report: Report) -> None:
         self.what, self.start, self.report = what, start, report
         self.done = self.total = 0
+        self.shown = (-1, 0)
 
     def update(self, count: int) -> None:
         """Show that so many more bytes came."""
         self.done = min(self.done + count, self.total)
         megabytes = (self.start + self.done) // MEGABYTE, max((self.start + self.total) // MEGABYTE, 1)
-        self.report(f"{FETCHING} {self.what} (MB)", *megabytes)
+        if megabytes != self.shown:
+            self.shown = megabytes
+            self.report(f"{FETCHING} {self.what} (MB)", *megabytes)
 
     def reset(self) -> None:
         """Count from the start, as pooch does before it says that all is there."""

@@ -180,8 +180,9 @@ def tiny(
     *, architecture: str, seed: int = 0, backend: Literal["eager", "sdpa"] = "eager", biases: bool = True
 ) -> nn.Module:
     """A tiny random Transformer of one of the families in axioms/subjects/models/tiny.py."""
-    import torch
     import transformers
+
+    from axioms.subjects.models.modules.random import randomize
 
     if architecture not in ARCHITECTURES:
         raise InputError(f"unknown architecture {architecture!r}.{did_you_mean(architecture, ARCHITECTURES)}")
@@ -190,14 +191,6 @@ def tiny(
     config._attn_implementation = backend
     config._experts_implementation = "eager"  # the grouped kernels know no float64
     model: nn.Module = getattr(transformers, family.model)(config).double().eval()
-    generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
-            if parameter.dim() > 1:
-                parameter.copy_(1.5 * noise / parameter[0].numel() ** 0.5)
-            elif "norm" in name.lower() and name.endswith("weight"):
-                parameter.copy_(1 + 0.3 * noise)
-            else:
-                parameter.copy_(0.3 * noise if biases else torch.zeros_like(noise))
+    gains = [name for name, _ in model.named_parameters() if "norm" in name.lower() and name.endswith("weight")]
+    randomize(model, seed, gains, biases=0.3 if biases else 0.0)
     return model

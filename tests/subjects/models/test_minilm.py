@@ -20,7 +20,7 @@ from axioms.subjects.data.splits import VALIDATION, digest, is_held_out, part
 from axioms.subjects.models.accuracy import accuracy
 from axioms.subjects.models.lora import lora_classifier
 
-SCRIPT = Path(__file__).parents[2] / "fixtures" / "minilm" / "train.py"
+SCRIPT = Path(__file__).parents[3] / "fixtures" / "minilm" / "train.py"
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from axioms.subjects.data.overlap import overlapping
 from axioms.subjects.load import load_model
 from axioms.subjects.models.accuracy import accuracy
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
+FIXTURES = Path(__file__).parents[3] / "fixtures"
 HEADER, *LINES = (FIXTURES / "reviews.tsv").read_text(encoding="utf-8").splitlines()
 ROWS = [tuple(line.split("\t")) for line in LINES]
 TEXTS = [row[0] for row in ROWS]
