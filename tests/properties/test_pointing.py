@@ -33,7 +33,7 @@ def rows(draw: st.DrawFn) -> Row:
     return scores, candidates, truth
 
 
-def arrays(row: Row) -> tuple[Values, Flags, metrics.Flags]:
+def arrays(row: Row) -> tuple[Values, Flags, Flags]:
     scores, candidates, truth = row
     return np.array([scores]), np.array([candidates]), np.array([truth])
 
