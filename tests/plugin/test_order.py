@@ -88,7 +88,7 @@ class Session:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call":
-            record = getattr(report, "axioms_record", None)
+            record: Any = getattr(report, "axioms_record", None)
             plain = record.model_dump() if hasattr(record, "model_dump") else record
             numbers = plain and {name: value for name, value in plain.items() if name != "seconds"}
             self.outcomes[report.nodeid] = (report.outcome, str(report.longrepr or ""), numbers)
@@ -103,6 +103,7 @@ def only(nodeid: str) -> Arrange:
 
 @pytest.mark.parametrize("spec", [PAIR, TEXT, pytest.param(CUSTOM, marks=SEEN)], ids=["pair", "text", "custom"])
 def test_every_order_gives_the_same(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, spec: str) -> None:
+    monkeypatch.setattr("axioms.report.write.write_report", lambda *arguments: None)  # figures take their time
     pytester.makepyfile(mymodel=MODEL)
     pytester.mkdir("specs").joinpath("mine.yaml").write_text(spec)
 
