@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-
-from axioms.engine import engine
 
 PAIR = """claim: Regrouping must not matter.
 subject: {pair: {left: product-left, right: product-right}, data: {points: [[2, 3, 4], [1, -2, 5]]}}
@@ -70,9 +69,6 @@ def foreign_gate():
 '''
 Arrange = Callable[[list[pytest.Item]], None]
 Outcomes = dict[str, tuple[str, str, Any]]
-SEEN = pytest.mark.xfail(
-    hasattr(engine, "_SEEN"), reason="the engine remembers models in which it saw no custom function", strict=True
-)
 
 
 class Session:
@@ -89,7 +85,7 @@ class Session:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call":
             record: Any = getattr(report, "axioms_record", None)
-            plain = record.model_dump() if hasattr(record, "model_dump") else record
+            plain = json.loads(record) if isinstance(record, str) else record
             numbers = plain and {name: value for name, value in plain.items() if name != "seconds"}
             self.outcomes[report.nodeid] = (report.outcome, str(report.longrepr or ""), numbers)
 
@@ -101,7 +97,7 @@ def only(nodeid: str) -> Arrange:
     return arrange
 
 
-@pytest.mark.parametrize("spec", [PAIR, TEXT, pytest.param(CUSTOM, marks=SEEN)], ids=["pair", "text", "custom"])
+@pytest.mark.parametrize("spec", [PAIR, TEXT, CUSTOM], ids=["pair", "text", "custom"])
 def test_every_order_gives_the_same(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, spec: str) -> None:
     monkeypatch.setattr("axioms.report.write.write_report", lambda *arguments: None)  # figures take their time
     pytester.makepyfile(mymodel=MODEL)
