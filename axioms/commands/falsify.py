@@ -1,4 +1,4 @@
-"""`axioms falsify`."""
+"""`axioms falsify`: search for a counterexample to a method's implementation invariance."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ ABOUT = """\
 Search for the smallest expression that a method attributes differently when it is written another way: sums, products,
 linear maps, activations, softmax and norms, rewritten by associativity, commutativity, distributivity, folding, scaling
 and shifting. What is found is shrunk and written as a spec that reproduces it.
-Exit code: 0 if nothing was found, 1 if the method was falsified, 2 if it could not run."""
+Exit code: 0 if nothing was counterexample, 1 if the method was falsified, 2 if it could not run."""
 
 
 def add_parser(commands: Any) -> None:
-    """The subcommand and its options."""
+    """Add the subcommand and its options."""
     parser = commands.add_parser(
         "falsify",
         help="find and shrink a counterexample to a method's implementation invariance",
@@ -32,44 +32,50 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the search; the same seed finds the same (0)")
     parser.add_argument("--examples", type=int, default=500, metavar="N", help="how many to try (500)")
     parser.add_argument(
-        "--output", type=Path, default=Path("specs/found"), metavar="DIR", help="where the spec goes (specs/found)"
+        "--output",
+        type=Path,
+        default=Path("specs/counterexample"),
+        metavar="DIR",
+        help="where the spec goes (specs/counterexample)",
     )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Search, print, write."""
+    """Search, print what is found and write it as a spec; return 1 if the method was falsified."""
     import axioms.methods  # noqa: F401  (fills the registry)
 
     try:
         METHODS.get(options.method)
-        from axioms.search.falsify import falsify, write_spec
+        from axioms.search.falsify import falsify
+        from axioms.search.spec import write_spec
 
-        found = falsify(options.method, seed=options.seed, examples=options.examples, progress=_progress)
+        counterexample = falsify(options.method, seed=options.seed, examples=options.examples, progress=_progress)
     except AxiomsError as error:
         print(error, file=sys.stderr)
         return 2
-    if found is None:
+    if counterexample is None:
         print(f"{options.method}: no counterexample, none found in {options.examples} examples.")
         return 0
-    print(shown(found))
-    written = write_spec(found, options.output)
+    print(lines_of(counterexample))
+    written = write_spec(counterexample, options.output)
     print(f"\n{written.read_text(encoding='utf-8')}\nwritten: {display_path(written)}")
     return 1
 
 
-def shown(found: Counterexample) -> str:
-    """The counterexample in four lines."""
-    example = found.example
+def lines_of(counterexample: Counterexample) -> str:
+    """Return the counterexample in four lines."""
+    example = counterexample.example
     texts = [str(example.left), str(example.right)]
     width = max(map(len, texts))
     rows = [
         f"  {text:<{width}}  gives  " + "  ".join(f"{name}: {value:.6g}" for name, value in relevance.items())
-        for text, relevance in zip(texts, (found.left, found.right), strict=True)
+        for text, relevance in zip(texts, (counterexample.left, counterexample.right), strict=True)
     ]
     at = ", ".join(f"{name} = {value:g}" for name, value in example.point.items())
-    history = f"found after {found.after} examples by {example.step}, shrunk from {found.first_size} operations"
-    return "\n".join([f"{found.method} is not implementation invariant.", *rows, f"  at {at}   ({history})"])
+    size = counterexample.first_size
+    history = f"found after {counterexample.after} examples by {example.step}, shrunk from {size} operations"
+    return "\n".join([f"{counterexample.method} is not implementation invariant.", *rows, f"  at {at}   ({history})"])
 
 
 def _progress(tried: int) -> None:

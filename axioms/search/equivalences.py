@@ -43,7 +43,7 @@ def folding(node: Expression) -> Iterator[Expression]:
         case Linear(weights=weights, values=values):
             for place, inner in enumerate(values):
                 if isinstance(inner, Linear):
-                    folded = tuple(weights[place] * each for each in inner.weights)
+                    folded = tuple(weights[place] * weight for weight in inner.weights)
                     yield Linear(
                         (*weights[:place], *folded, *weights[place + 1 :]),
                         (*values[:place], *inner.values, *values[place + 1 :]),
@@ -65,16 +65,16 @@ def shifting(node: Expression) -> Iterator[Expression]:
     """softmax(x + c) = softmax(x), and the same for a LayerNorm."""
     match node:
         case Entry(name="softmax" | "layer_norm" as name, values=values, index=index):
-            yield Entry(name, tuple(Binary("+", each, Number(1.0)) for each in values), index)
+            yield Entry(name, tuple(Binary("+", value, Number(1.0)) for value in values), index)
 
 
 EQUIVALENCES: dict[str, Equivalence] = {
-    each.__name__: each for each in (associativity, commutativity, distributivity, folding, scaling, shifting)
+    step.__name__: step for step in (associativity, commutativity, distributivity, folding, scaling, shifting)
 }
 
 
 def rewritings(expression: Expression) -> Iterator[tuple[str, Expression]]:
-    """Everything that one step somewhere in the expression makes of it, with the name of the step."""
+    """Yield everything that one step somewhere in the expression makes of it, with the name of the step."""
     for name, step in EQUIVALENCES.items():
         for node in step(expression):
             yield name, node

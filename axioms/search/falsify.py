@@ -1,10 +1,9 @@
-"""Find and shrink a counterexample to implementation invariance, and write it down as a spec."""
+"""Find and shrink a counterexample to implementation invariance."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -69,8 +68,8 @@ class _Search:
         if self.first is None:
             self.tried += 1
             self.progress(self.tried)
-        found = compare(self.method, example)
-        if found is None or found[2] <= LEAST_GAP:
+        compared = compare(self.method, example)
+        if compared is None or compared[2] <= LEAST_GAP:
             return False
         if self.first is None:
             self.first = (self.tried, operations(example.left))
@@ -80,7 +79,7 @@ class _Search:
 def falsify(
     method: str, *, seed: int = 0, examples: int = 500, progress: Progress | None = None
 ) -> Counterexample | None:
-    """The smallest counterexample that the search finds, or None."""
+    """Return the smallest counterexample that the search finds, or None."""
     hypothesis = _hypothesis()
     from axioms.search import strategies
 
@@ -99,15 +98,15 @@ def falsify(
     except hypothesis.errors.NoSuchExample:
         return None
     smallest = peeled(smallest, search.is_counterexample)
-    found = compare(search.method, smallest)
-    assert found is not None
+    compared = compare(search.method, smallest)
+    assert compared is not None
     assert search.first is not None
-    left, right, gap = found
+    left, right, gap = compared
     return Counterexample(method, smallest, left.relevance, right.relevance, gap, *search.first)
 
 
 def peeled(example: Example, is_counterexample: Callable[[Example], bool]) -> Example:
-    """The counterexample without what surrounds the step on both sides, as far as it stays one."""
+    """Return the counterexample without what surrounds the step on both sides, as far as it stays one."""
     if type(example.left) is not type(example.right):
         return example
     for left, right in zip(example.left.children, example.right.children, strict=False):
@@ -121,17 +120,17 @@ def peeled(example: Example, is_counterexample: Callable[[Example], bool]) -> Ex
 
 
 def is_same(example: Example) -> bool:
-    """Whether the two are one function, at random points too: parts of equal wholes need not be."""
+    """Return whether the two are the same function, at random points too: parts of equal wholes need not be."""
     names = list(example.point)
     points = torch.randn(8, len(names), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    left, right = (ExpressionModel(each, names)(points) for each in (example.left, example.right))
+    left, right = (ExpressionModel(side, names)(points) for side in (example.left, example.right))
     return bool(torch.allclose(left, right, rtol=1e-9, atol=1e-12))
 
 
 def compare(method: Method, example: Example) -> tuple[Seen, Seen, float] | None:
-    """Both sides and their relative gap; None where the example shows nothing: a kink, no rule, no finite number."""
+    """Return both sides and their relative gap; None where nothing is shown: a kink, no rule, no finite number."""
     try:
-        left, right = (look(method, each, example.point) for each in (example.left, example.right))
+        left, right = (look(method, side, example.point) for side in (example.left, example.right))
     except UncoveredOperation:
         return None
     numbers = torch.tensor([[*left.relevance.values()], [*right.relevance.values()]], dtype=torch.float64)
@@ -148,7 +147,7 @@ def compare(method: Method, example: Example) -> tuple[Seen, Seen, float] | None
 
 
 def look(method: Method, expression: Expression, point: dict[str, float]) -> Seen:
-    """The expression's value and its relevance at the point."""
+    """Return the expression's value and its relevance at the point."""
     names = list(point)
     module = ExpressionModel(expression, names)
     model, inputs = Model(module), read_inputs(module, torch.tensor([[*point.values()]], dtype=torch.float64))
@@ -156,46 +155,8 @@ def look(method: Method, expression: Expression, point: dict[str, float]) -> See
         outputs = model(inputs)
     kink = module.closest_kink
     target = choose(0, outputs)
-    found = run_method(method, model, inputs, target, target(outputs), batch_size=1, options={})
-    return Seen(float(outputs), dict(zip(names, found.scores[0].tolist(), strict=True)), kink)
-
-
-def spec_text(found: Counterexample) -> str:
-    """A spec that reproduces the counterexample: it passes while the method violates the axiom."""
-    example = found.example
-    beside = "loo" if found.method == "gradient_x_input" else "gradient_x_input"
-    inputs = ", ".join(example.point)
-    point = ", ".join(f"{value:g}" for value in example.point.values())
-    return f"""\
-# yaml-language-server: $schema=../../axioms/spec/schema.json
-claim: "{found.method} tells {example.left} from {example.right}, which is the same function."
-source: "axioms falsify --method {found.method}"
-note: "Found by {example.step}."
-subject:
-  pair:
-    left: {{expression: {{values: "{example.left}", inputs: [{inputs}]}}}}
-    right: {{expression: {{values: "{example.right}", inputs: [{inputs}]}}}}
-  data: {{points: [[{point}]]}}
-  target: 0
-run: {{dtype: float64}}
-methods: [{beside}, "{found.method}"]
-checks:
-  - axiom: implementation_invariance
-    violated_by: {{"{found.method}": {{relative_gap.max: {{approx: {found.gap:.9g}, abs: 1e-6}}}}}}
-  - axiom: relevance
-    methods: ["{found.method}"]
-    expect:
-      left: {{equals: {[round(each, 12) for each in found.left.values()]}}}
-      right: {{equals: {[round(each, 12) for each in found.right.values()]}}}
-"""
-
-
-def write_spec(found: Counterexample, folder: Path) -> Path:
-    """The spec as a file, named after the method and the step."""
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{found.method.replace(':', '_')}_{found.example.step}.yaml"
-    file.write_text(spec_text(found), encoding="utf-8")
-    return file
+    attribution = run_method(method, model, inputs, target, target(outputs), batch_size=1, options={})
+    return Seen(float(outputs), dict(zip(names, attribution.scores[0].tolist(), strict=True)), kink)
 
 
 def _hypothesis() -> Any:

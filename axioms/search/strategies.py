@@ -43,7 +43,7 @@ class Example:
 
 @st.composite
 def expressions(draw: st.DrawFn, deepest: int = 3) -> Expression:
-    """Sums, products, linear maps, activations, softmax and norms of up to three features."""
+    """Draw sums, products, linear maps, activations, softmax and norms of up to three features."""
     return _grown(draw, deepest, KINDS[1:])
 
 
@@ -63,10 +63,10 @@ def _grown(draw: st.DrawFn, depth: int, kinds: tuple[str, ...] = KINDS) -> Expre
 
 @st.composite
 def examples(draw: st.DrawFn) -> Example:
-    """An expression, one step from it, and a point of small whole numbers away from zero."""
-    left = draw(expressions().filter(lambda each: any(True for _ in rewritings(each))))
-    found = list(rewritings(left))
-    step = draw(st.sampled_from(list(dict.fromkeys(name for name, _ in found))))  # none is rarer than another
-    right = draw(st.sampled_from([each for name, each in found if name == step]))
+    """Draw an expression, one step from it, and a point of small whole numbers away from zero."""
+    left = draw(expressions().filter(lambda expression: any(True for _ in rewritings(expression))))
+    others = list(rewritings(left))
+    step = draw(st.sampled_from(list(dict.fromkeys(name for name, _ in others))))  # none is rarer than another
+    right = draw(st.sampled_from([other for name, other in others if name == step]))
     point = {name: float(draw(st.sampled_from([1, 2, 3, -1, -2]))) for name in variables(left)}
     return Example(left, right, step, point)

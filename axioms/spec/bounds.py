@@ -64,7 +64,7 @@ class Bound(BaseModel):
         return next(key for key in COMPARATORS if getattr(self, key) is not None)
 
     def region(self) -> tuple[float, float, bool, bool]:
-        """Lowest and highest value allowed, and whether each end itself is."""
+        """Return the lowest and the highest value allowed, and whether each of the two is itself allowed."""
         if self.lt is not None:
             return -math.inf, self.lt, False, False
         if self.le is not None:
@@ -80,7 +80,7 @@ class Bound(BaseModel):
         raise TypeError("`equals` compares lists, not numbers")
 
     def widened(self, floor: float) -> Bound:
-        """The same bound with tolerances no tighter than `floor`, the rounding of the run's dtype."""
+        """Return the bound with tolerances no tighter than `floor`, the rounding of the run's dtype."""
         if self.le is not None and 0 <= self.le < floor:
             return self.model_copy(update={"le": floor})
         if self.lt is not None and 0 <= self.lt < floor:
@@ -106,7 +106,7 @@ class Bound(BaseModel):
 
 
 def flatten(numbers: Numbers) -> list[float]:
-    """A list, or a list of lists, as one list."""
+    """Return a list, or a list of lists, as one list."""
     flat: list[float] = []
     for item in numbers:
         flat.extend(item) if isinstance(item, list) else flat.append(item)

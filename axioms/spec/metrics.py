@@ -15,7 +15,7 @@ Reported = float | list[float]
 
 
 def split_metric(axiom: Axiom, name: str) -> tuple[str | None, str, str | None]:
-    """`left.pearson.mean` as (side, metric, aggregate). A bare side means the axiom's first metric."""
+    """Split `left.pearson.mean` into (side, metric, aggregate). A bare side means the axiom's first metric."""
     parts = name.split(".")
     side = parts.pop(0) if parts[0] in SIDES else None
     aggregate = parts.pop() if parts and parts[-1] in AGGREGATES else None
@@ -23,7 +23,7 @@ def split_metric(axiom: Axiom, name: str) -> tuple[str | None, str, str | None]:
 
 
 def metric_problem(axiom: Axiom, name: str, *, aggregated: bool) -> str | None:
-    """What is wrong with a metric's name, if anything."""
+    """Return what is wrong with a metric's name, if anything."""
     side, metric, aggregate = split_metric(axiom, name)
     if metric not in axiom.metrics:
         return f"{axiom.name!r} measures no {metric!r}.{did_you_mean(metric, axiom.metrics)}"
@@ -38,7 +38,7 @@ def metric_problem(axiom: Axiom, name: str, *, aggregated: bool) -> str | None:
 
 
 def bound_problem(axiom: Axiom, name: str, bound: Bound) -> str | None:
-    """`equals` is for lists, and lists are for `equals`."""
+    """Return what is wrong with a bound: `equals` is for lists, and lists are for `equals`."""
     metric = axiom.metrics.get(split_metric(axiom, name)[1])
     if metric is None or (metric.kind in LISTS) == (bound.equals is not None):
         return None
@@ -50,20 +50,20 @@ def bound_problem(axiom: Axiom, name: str, bound: Bound) -> str | None:
 
 
 def reported_problem(name: str, value: Reported) -> str | None:
-    """What is wrong with a reported number: its name, or a list where the metric is a number."""
+    """Return what is wrong with a reported number, if anything: its name, or a list where the metric is a number."""
     problem = qualified_problem(name)
     if problem is not None:
         return problem
     axiom = AXIOMS.get(name.partition(".")[0])
     kind = axiom.metrics[split_metric(axiom, name.partition(".")[2])[1]].kind
-    one = kind in ("per_example", "scalar")
-    if one != isinstance(value, list):
+    is_number = kind in ("per_example", "scalar")
+    if is_number != isinstance(value, list):
         return None
-    return f"{name!r} is {'one number' if one else 'a list'}; write what the paper printed as one."
+    return f"{name!r} is {'one number' if is_number else 'a list'}; write what the paper printed as one."
 
 
 def qualified_problem(name: str) -> str | None:
-    """What is wrong with `axiom.metric`, if anything."""
+    """Return what is wrong with `axiom.metric`, if anything."""
     axiom_name, _, metric = name.partition(".")
     if axiom_name not in AXIOMS:
         return f"unknown axiom {axiom_name!r} in {name!r}.{did_you_mean(axiom_name, AXIOMS)}"

@@ -27,37 +27,37 @@ class Strict(BaseModel):
 
 
 def fail(what: str) -> PydanticCustomError:
-    """An error whose text is ours, word for word."""
+    """Return an error whose text is ours, word for word."""
     return PydanticCustomError("spec", "{what}", {"what": what})
 
 
 def check_options(entry: Registered, options: dict[str, Any]) -> None:
-    """The options against the signature of what they are for."""
+    """Raise where options do not fit the signature of what they are for."""
     if not options and not entry.required:
         return  # nothing to check, and making the model takes time
     model = entry.options_model()
     try:
         model.model_validate(options)
     except ValidationError as error:
-        said = []
-        for each in error.errors():
-            name = str(each["loc"][0]) if each["loc"] else ""
-            if each["type"] == "extra_forbidden":
-                said.append(f"{entry.name!r} has no option {name!r}.{did_you_mean(name, model.model_fields)}")
+        problems = []
+        for detail in error.errors():
+            name = str(detail["loc"][0]) if detail["loc"] else ""
+            if detail["type"] == "extra_forbidden":
+                problems.append(f"{entry.name!r} has no option {name!r}.{did_you_mean(name, model.model_fields)}")
             else:
-                said.append(f"option {name!r}: {each['msg']}; found {each['input']!r}.")
-        raise fail(" ".join(said)) from None
+                problems.append(f"option {name!r}: {detail['msg']}; found {detail['input']!r}.")
+        raise fail(" ".join(problems)) from None
 
 
 def named_schema(registry: Registry[Any], what: str) -> WithJsonSchema:
-    """JSON Schema of `name` or `{name: {options}}`, with the built-in names for completion."""
+    """Return the JSON Schema of `name` or `{name: {options}}`, with the built-in names for completion."""
     name = {"anyOf": [{"enum": list(registry)}, {"type": "string"}]}
     mapping = {"type": "object", "minProperties": 1, "maxProperties": 1}
     return WithJsonSchema({"description": what, "anyOf": [name, mapping]})
 
 
 def split_named(raw: Any, what: str) -> tuple[str, Any]:
-    """`name` or `{name: options}` as (name, options)."""
+    """Split `name` or `{name: options}` into (name, options)."""
     if isinstance(raw, str):
         return raw, {}
     if isinstance(raw, dict) and len(raw) == 1:
@@ -130,7 +130,7 @@ class DataRef(Strict):
 
 
 def known(registry: Registry[Any], name: str) -> None:
-    """An error with a suggestion where the name is not registered."""
+    """Raise an error with a suggestion where the name is not registered."""
     try:
         registry.get(name)
     except UnknownName as error:
@@ -159,7 +159,7 @@ def _subject_or_data(raw: Any, info: ValidationInfo, registry: Registry[Register
 
 
 def _check_hub_model(name: str, options: dict[str, Any]) -> None:
-    """`owner/model` and `./folder` need not be registered; whether they exist is asked when a check runs."""
+    """Raise where a model of the hub or in a folder is named wrongly; whether it exists is seen when a check runs."""
     try:
         named = named_directly(name, options)
     except InputError as error:

@@ -20,7 +20,7 @@ from axioms.spec.references import ALL_OR_SOME, DataRef, RewriteRef, Strict, Sub
 
 
 def removal_schema() -> WithJsonSchema:
-    """JSON Schema of a removal: its kind, or a mapping with it."""
+    """Return the JSON Schema of a removal: its kind, or a mapping with it."""
     return WithJsonSchema({"anyOf": [{"enum": list(KINDS)}, Removal.model_json_schema()]})
 
 

@@ -28,7 +28,7 @@ class Tolerance(Strict):
         return self
 
     def over(self, default: Tolerance) -> Tolerance:
-        """This one, with the default for what it leaves out."""
+        """Return this tolerance with the default for what it leaves out."""
         absolute = default.abs if self.abs is None else self.abs
         return Tolerance(abs=absolute, rel=default.rel if self.rel is None else self.rel)
 
@@ -48,7 +48,7 @@ method, lie far below `abs`. In float32 the order of two close tokens may turn, 
 def tolerance_of(
     stated: Mapping[str, Tolerance], axiom: Axiom, check: str, metric: str, dtype: str
 ) -> Tolerance | None:
-    """What the first pattern that matches says, else the axiom, else the dtype; None where time is measured.
+    """Return what the first pattern that matches says, else the axiom, else the dtype; None where time is measured.
 
     A pattern is matched with `axiom.metric`: with side and aggregate, without the side, and without either. What stands
     before a slash is matched with `check`, which is what pytest puts in brackets.
@@ -67,7 +67,7 @@ def tolerance_of(
 
 
 def pattern_problem(pattern: str) -> str | None:
-    """A pattern that matches no metric of any axiom is misspelt."""
+    """Return what is wrong with a pattern: one that matches no metric of any axiom is misspelt."""
     pattern = pattern.rpartition("/")[2]
     if any(fnmatchcase(name, pattern) for name in _all_names()):
         return None
@@ -80,7 +80,7 @@ def pattern_problem(pattern: str) -> str | None:
 def _all_names() -> Iterator[str]:
     for axiom_name in AXIOMS:
         for metric, about in AXIOMS.get(axiom_name).metrics.items():
-            tails = [metric, *(f"{metric}.{each}" for each in AGGREGATES if about.kind == "per_example")]
+            tails = [metric, *(f"{metric}.{aggregate}" for aggregate in AGGREGATES if about.kind == "per_example")]
             for tail in tails:
                 yield f"{axiom_name}.{tail}"
                 yield from (f"{axiom_name}.{side}.{tail}" for side in SIDES)

@@ -33,15 +33,15 @@ def load_specs(file: Path) -> list[LoadedSpec]:
     """Read, extend and validate a spec file; return a spec for each of its subjects."""
     loaded: list[LoadedSpec] = []
     problems: dict[Problem, list[str | None]] = {}
-    every = variants(load(file))
-    for label, document in every:
+    by_subject = variants(load(file))
+    for label, document in by_subject:
         spec, wrong = _validate(document, file)
         for problem in wrong:
             problems.setdefault(problem, []).append(label)
         if spec is not None:
             loaded.append(LoadedSpec(label, spec, document))
     if problems:
-        named = [_with_subjects(problem, labels, len(every)) for problem, labels in problems.items()]
+        named = [_with_subjects(problem, labels, len(by_subject)) for problem, labels in problems.items()]
         raise SpecError(sorted(named, key=lambda problem: (str(problem.file), problem.line)))
     return loaded
 

@@ -30,7 +30,7 @@ Given = Tensor | Mapping[str, Tensor]
 
 @dataclass
 class Audit:
-    """What an audit found."""
+    """The outcome of an audit."""
 
     cells: list[Cell] = field(default_factory=list)
     gaps: dict[str, float] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Audit:
 
 
 def load_model(path: str) -> tuple[nn.Module, Given]:
-    """The model (and inputs) that `package.module:function` builds; the working directory is searched too."""
+    """Return the model and inputs that `package.module:function` builds; the working directory is searched too."""
     module_name, _, name = path.partition(":")
     if not module_name or not name:
         raise InputError(f"{path!r} is not module:function; write, for example, mypackage.model:build.")
@@ -65,7 +65,7 @@ def load_model(path: str) -> tuple[nn.Module, Given]:
 
 
 def example_inputs(model: nn.Module, path: str) -> Given:
-    """Random tokens for a language model."""
+    """Return random tokens for a language model."""
     vocabulary = getattr(getattr(model, "config", None), "vocab_size", None)
     if vocabulary is None:
         raise InputError(
@@ -87,20 +87,23 @@ def audit(
     name: str = "model",
     progress: Callable[[str], None] = lambda what: None,
 ) -> Audit:
-    """Run it. `allow` holds (method, rewrite) pairs whose violation is known; `*` stands for all of them."""
+    """Attribute before and after every rewrite.
+
+    `allow` holds (method, rewrite) pairs whose violation is known; `*` stands for all of them.
+    """
     place = Placement(torch.device("cpu"), torch.float64)
     plain = copy.deepcopy(model).double().eval()
     inputs = read_inputs(plain, moved(given, place))
     left = Side("left", Model(plain), inputs, len(inputs))
     chosen = choose(target, left.outputs)
     before = {method: _attribution(method, left, chosen) for method in methods}
-    found = Audit()
+    outcome = Audit()
     for rewrite in rewrites:
         progress(rewrite)
         try:
-            rewritten, found.gaps[rewrite] = checked_rewrite(rewrite, {}, plain, inputs, len(inputs))
+            rewritten, outcome.gaps[rewrite] = checked_rewrite(rewrite, {}, plain, inputs, len(inputs))
         except NotApplicable as error:
-            found.not_applicable[rewrite] = str(error)
+            outcome.not_applicable[rewrite] = str(error)
             continue
         right = Side("right", Model(rewritten.module), rewritten.moved.inputs, len(inputs), rewritten.moved)
         for method in methods:
@@ -108,12 +111,12 @@ def audit(
             try:
                 after = right.restored(_attribution(method, right, right.own(chosen)))
             except (UncoveredOperation, NotDefined) as error:
-                found.cells.append(Cell(name, method, rewrite, "refused", None, because=str(error)))
+                outcome.cells.append(Cell(name, method, rewrite, "refused", None, because=str(error)))
                 continue
             gap = float(relative_gap(as_numpy(before[method].scores), as_numpy(after.scores)).max())
             holds = gap <= bound
-            found.cells.append(Cell(name, method, rewrite, _verdict(gap, holds), gap, holds or allowed, allowed))
-    return found
+            outcome.cells.append(Cell(name, method, rewrite, _verdict(gap, holds), gap, holds or allowed, allowed))
+    return outcome
 
 
 def _verdict(gap: float, holds: bool) -> str:

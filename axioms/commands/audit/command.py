@@ -1,4 +1,4 @@
-"""`axioms audit`."""
+"""`axioms audit`: every rewrite on a model of the user's own."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ run."""
 
 
 def add_parser(commands: Any) -> None:
-    """The subcommand and its options."""
+    """Add the subcommand and its options."""
     parser = commands.add_parser(
         "audit",
         help="run every applicable rewrite on your own model and print the matrix",
@@ -58,7 +58,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Audit and print."""
+    """Audit the model and print the matrix; return 1 where a violation is not allowed, 2 where it did not run."""
     import axioms.methods
     import axioms.rewrites  # noqa: F401  (fill the registries)
 
@@ -66,12 +66,12 @@ def run(options: argparse.Namespace) -> int:
         import_modules(options.modules)
         methods = _names(options.methods, METHODS)
         rewrites = list(REWRITES) if options.rewrites == "all" else _names(options.rewrites, REWRITES)
-        allow = frozenset(_allowed(each, methods, rewrites) for each in options.allow)
+        allow = frozenset(_allowed(pair, methods, rewrites) for pair in options.allow)
         target = int(options.target) if options.target.lstrip("-").isdigit() else options.target
         from axioms.commands.audit.audit import audit, load_model
 
         model, given = load_model(options.model)
-        found = audit(
+        outcome = audit(
             model,
             given,
             methods,
@@ -85,31 +85,31 @@ def run(options: argparse.Namespace) -> int:
     except AxiomsError as error:
         print(error, file=sys.stderr)
         return 2
-    print("\n".join(shown(found, shutil.get_terminal_size().columns)))
+    print("\n".join(lines_of(outcome, shutil.get_terminal_size().columns)))
     if options.figure is not None:
         from axioms.report.figures_matrix import save_matrix
 
-        for file in save_matrix(found.cells, options.figure):
+        for file in save_matrix(outcome.cells, options.figure):
             print(f"figure: {display_path(file)}")
-    return 1 if found.broken else 0
+    return 1 if outcome.broken else 0
 
 
-def shown(found: Audit, width: int) -> list[str]:
-    """The matrix, what does not apply, and the answer."""
+def lines_of(outcome: Audit, width: int) -> list[str]:
+    """Return the matrix, what does not apply, and the answer."""
     from axioms.report.rewrites import matrix_of
     from axioms.report.tables import within
 
-    lines = within(max(width, 60), *matrix_of(found.cells))
-    if any(cell.claimed and cell.verdict == "violated" for cell in found.cells):
+    lines = within(max(width, 60), *matrix_of(outcome.cells))
+    if any(cell.claimed and cell.verdict == "violated" for cell in outcome.cells):
         lines.append("* violated, as --allow says")
-    refused = {cell.rewrite: cell.because for cell in found.cells if cell.verdict == "refused"}
+    refused = {cell.rewrite: cell.because for cell in outcome.cells if cell.verdict == "refused"}
     lines += ["", *(f"refused on {rewrite}: {why.partition('. ')[0]}." for rewrite, why in refused.items())]
-    lines += [f"{rewrite} does not apply: {why}" for rewrite, why in found.not_applicable.items()]
-    broken = sorted(found.broken, key=lambda cell: -(cell.gap or 0))
+    lines += [f"{rewrite} does not apply: {why}" for rewrite, why in outcome.not_applicable.items()]
+    broken = sorted(outcome.broken, key=lambda cell: -(cell.gap or 0))
     lines.append("")
     lines.append(
-        f"{len(found.gaps)} rewrites apply, the largest forward gap is {max(found.gaps.values(), default=0):.0e}. "
-        f"{len(broken)} of {len(found.cells)} cells are violated and not allowed"
+        f"{len(outcome.gaps)} rewrites apply, the largest forward gap is {max(outcome.gaps.values(), default=0):.0e}. "
+        f"{len(broken)} of {len(outcome.cells)} cells are violated and not allowed"
         + (": " + ", ".join(f"{cell.method}:{cell.rewrite}" for cell in broken) if broken else "")
         + "."
     )

@@ -1,4 +1,4 @@
-"""`axioms explain`."""
+"""`axioms explain`: attribute one text to its tokens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from axioms.core.bar import Bar
 from axioms.core.errors import AxiomsError, InputError, display_path
 
 if TYPE_CHECKING:
-    from axioms.commands.explain.explain import Found, Question
+    from axioms.commands.explain.explain import Answer, Question
 
 DEFAULT = "loo,attnlrp,cp_lrp,removal_taylor"
 PAGE = Path("reports/explain.html")
@@ -33,7 +33,7 @@ An interruption keeps what was finished. Exit code: 0 if some method has an answ
 
 
 def add_parser(commands: Any) -> None:
-    """The subcommand and its options."""
+    """Add the subcommand and its options."""
     parser = commands.add_parser(
         "explain",
         help="attribute one text to its tokens by several methods, in colour, and as a page",
@@ -65,7 +65,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ask, print as answers come, write the page."""
+    """Print the answers as they come and write the page; return 2 where no method has one."""
     from axioms.subjects.assets import OFFLINE
 
     if options.offline:
@@ -73,16 +73,16 @@ def run(options: argparse.Namespace) -> int:
     try:
         import_modules(options.modules)
         text = sys.stdin.read() if options.text == "-" else options.text
-        question, found = _answered(options, text.strip())
-        file = _written(options, text.strip(), question, found)
+        question, answers = _answer_request(options, text.strip())
+        file = _write_page(options, text.strip(), question, answers)
     except AxiomsError as error:
         print(error, file=sys.stderr)
         return 2
     print(f"page: {display_path(file)}")
-    return 0 if any(not each.reason for each in found) else 2
+    return 0 if any(not answer.reason for answer in answers) else 2
 
 
-def _answered(options: argparse.Namespace, text: str) -> tuple[Question, list[Found]]:
+def _answer_request(options: argparse.Namespace, text: str) -> tuple[Question, list[Answer]]:
     from axioms.commands.explain.request import read_request
 
     request = read_request(options)
@@ -101,11 +101,11 @@ def _answered(options: argparse.Namespace, text: str) -> tuple[Question, list[Fo
     print(f"{len(question.tokens)} tokens, left out by {question.removal}; {legend(colour)}")
     answers = []
     try:
-        for found in explain(question, request.methods, Bar(QUIET_SECONDS)):
-            answers.append(found)
-            lines = block(found, question.pieces, width=width, colour=colour)
-            if options.ledger and found.ledger is not None:
-                lines += [f"  {line}" for line in found.ledger.table().splitlines()]
+        for answer in explain(question, request.methods, Bar(QUIET_SECONDS)):
+            answers.append(answer)
+            lines = block(answer, question.pieces, width=width, colour=colour)
+            if options.ledger and answer.ledger is not None:
+                lines += [f"  {line}" for line in answer.ledger.table().splitlines()]
             print("\n".join(["", *lines]), flush=True)
     except KeyboardInterrupt:
         print("\ninterrupted: the page has what was finished.", file=sys.stderr)
@@ -113,13 +113,13 @@ def _answered(options: argparse.Namespace, text: str) -> tuple[Question, list[Fo
     return question, answers
 
 
-def _written(options: argparse.Namespace, text: str, question: Question, found: list[Found]) -> Path:
+def _write_page(options: argparse.Namespace, text: str, question: Question, answers: list[Answer]) -> Path:
     from axioms.commands.explain.page import explanation_page
 
     file: Path = options.out
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(explanation_page(options.model, text, question, found), encoding="utf-8")
+        file.write_text(explanation_page(options.model, text, question, answers), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{display_path(file)} cannot be written: {error.strerror}.") from None
     return file

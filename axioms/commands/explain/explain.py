@@ -33,12 +33,12 @@ TOKENS_AT_ONCE = 2048
 """In one forward pass of leave-one-out: language models give an output for every word at each of them."""
 
 Report = Callable[[str, int, int], None]
-"""Told which method is at work, how much of it is done, and of how much."""
+"""Called with the method at work, how much of it is done, and of how much."""
 LOO = MethodRef.model_validate("loo")
 
 
 @dataclass(frozen=True)
-class Found:
+class Answer:
     """What one method says; `reason` is why it says nothing."""
 
     method: str
@@ -98,27 +98,27 @@ def ask(model: LanguageModel, text: str, target: Any, remove: Removal | None, ru
     return Question(side, split.strings[0], bool(split.cut), chosen, names.described(chosen, side.outputs), run)
 
 
-def explain(question: Question, methods: Sequence[MethodRef], report: Report) -> Iterator[Found]:
-    """What each method says, as soon as it is known. A method that is not defined for this model says why."""
+def explain(question: Question, methods: Sequence[MethodRef], report: Report) -> Iterator[Answer]:
+    """Yield what each method says, as soon as it is known. A method that is not defined for this model says why."""
     try:
         loo = _attribution(question, LOO, report)[0]
     except AxiomsError as error:
         loo, why = None, str(error)
     for method in methods:
         if method.name == LOO.name and not method.options:
-            yield _found(question, method, loo, loo) if loo else Found(method.label, reason=why)
+            yield _answer(question, method, loo, loo) if loo else Answer(method.label, reason=why)
             continue
         try:
-            found, ledger = _attribution(question, method, report)
+            attribution, ledger = _attribution(question, method, report)
         except AxiomsError as error:
-            yield Found(method.label, reason=str(error))
+            yield Answer(method.label, reason=str(error))
             continue
-        yield replace(_found(question, method, found, loo), ledger=ledger)
+        yield replace(_answer(question, method, attribution, loo), ledger=ledger)
 
 
-def _found(question: Question, method: MethodRef, found: Attribution, loo: Attribution | None) -> Found:
-    r = None if loo is None else _correlation(question, found, loo)
-    return Found(method.label, tuple(as_numpy(found.scores)[0].tolist()), r)
+def _answer(question: Question, method: MethodRef, attribution: Attribution, loo: Attribution | None) -> Answer:
+    r = None if loo is None else _correlation(question, attribution, loo)
+    return Answer(method.label, tuple(as_numpy(attribution.scores)[0].tolist()), r)
 
 
 def _attribution(question: Question, method: MethodRef, report: Report) -> tuple[Attribution, Ledger | None]:
@@ -129,7 +129,7 @@ def _attribution(question: Question, method: MethodRef, report: Report) -> tuple
     if entry.name == LOO.name:
         options.setdefault("rows", max(1, TOKENS_AT_ONCE // len(question.tokens)))
     with recording() as ledger:
-        found = run_method(
+        attribution = run_method(
             entry,
             side.model,
             side.inputs,
@@ -139,14 +139,15 @@ def _attribution(question: Question, method: MethodRef, report: Report) -> tuple
             options=options,
             progress=lambda done, total: report(method.label, done, total),
         )
-    return found, ledger if ledger.entries else None
+    return attribution, ledger if ledger.entries else None
 
 
-def _correlation(question: Question, found: Attribution, loo: Attribution) -> float | None:
+def _correlation(question: Question, attribution: Attribution, loo: Attribution) -> float | None:
+    """Return Pearson's r with leave-one-out; None where there are too few tokens or one of the two is constant."""
     number = question.side.inputs.units()
     shape = (1, len(question.tokens))
     units = all_features(shape) if number is None else units_of(number.cpu().numpy())
-    scores, reference = units.sums(as_numpy(found.scores)), units.sums(as_numpy(loo.scores))
+    scores, reference = units.sums(as_numpy(attribution.scores)), units.sums(as_numpy(loo.scores))
     if bool(too_few(units.counted)[0]) or bool(constant(reference, units.counted)[0]):
         return None
     r = float(pearson(scores, reference, units.counted)[0])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from axioms.subjects.models.language import LanguageModel
 
-KEPT = ("predicted", "label", "forms")
+RESERVED = ("predicted", "label", "forms")
 """What a target may say that is no name of an output."""
 
 
@@ -26,15 +26,15 @@ class Names:
     count: int
 
     def numbered(self, target: Any) -> Any:
-        """A target with numbers in place of names."""
+        """Return a target with numbers in place of names."""
         if isinstance(target, Mapping):
             return {kind: self.numbered(value) for kind, value in target.items()}
         if isinstance(target, list | tuple):
             return [self.numbered(value) for value in target]
-        return self._number(target) if isinstance(target, str) and target not in KEPT else target
+        return self._number(target) if isinstance(target, str) and target not in RESERVED else target
 
     def described(self, target: Target, outputs: Tensor) -> str:
-        """What is explained, in words: `logit of 'positive' (class 1), which is predicted`."""
+        """Return what is explained, in words: `logit of 'positive' (class 1), which is predicted`."""
         number = int(target.index[0])
         if isinstance(target, Difference):
             return f"logit of {self._name(number)} minus logit of {self._name(int(target.other[0]))}"

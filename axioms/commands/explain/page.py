@@ -1,4 +1,4 @@
-"""The same as one self-contained page: heatmaps with a number under each token, the ledger, and a table of all."""
+"""The answers as one self-contained page: heatmaps with a number under each token, the ledger, and a table of all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from axioms.commands.explain.terminal import kept_in_one_line, signed
 from axioms.report.heatmaps import colour, document
 
 if TYPE_CHECKING:
-    from axioms.commands.explain.explain import Found, Question
+    from axioms.commands.explain.explain import Answer, Question
     from axioms.report.spelling import Piece
 
 STRONGEST_NAMED = 5
@@ -31,8 +31,8 @@ summary { cursor: pointer } pre { overflow-x: auto; line-height: 1.4 }
 """
 
 
-def explanation_page(model: str, text: str, question: Question, found: Sequence[Found]) -> str:
-    """The whole page."""
+def explanation_page(model: str, text: str, question: Question, answers: Sequence[Answer]) -> str:
+    """Return the whole page as HTML."""
     pieces = question.pieces
     facts = {
         "explained": f"{question.about}: {question.output:.4f}",
@@ -46,55 +46,55 @@ def explanation_page(model: str, text: str, question: Question, found: Sequence[
         "</dl>",
         "<p>Red and a plus: for it. Blue and a minus: against it. As strong as its share of the method's largest.</p>",
     ]
-    parts += [_section(each, pieces) for each in found]
-    said = [each for each in found if not each.reason]
-    parts += [_table(pieces, said)] if said else []
+    parts += [_section(answer, pieces) for answer in answers]
+    given = [answer for answer in answers if not answer.reason]
+    parts += [_table(pieces, given)] if given else []
     return document(f"{model}: {text}", "\n".join([*parts, "</main>"]), STYLE)
 
 
-def _section(found: Found, pieces: Sequence[Piece]) -> str:
-    name = escape(found.method)
-    if found.reason:
-        return f"<section><h2>{name}</h2>\n<p>{escape(found.reason)}</p></section>"
-    r = "" if found.loo_r is None else f", LOO r {found.loo_r:.2f}"
+def _section(answer: Answer, pieces: Sequence[Piece]) -> str:
+    name = escape(answer.method)
+    if answer.reason:
+        return f"<section><h2>{name}</h2>\n<p>{escape(answer.reason)}</p></section>"
+    r = "" if answer.loo_r is None else f", LOO r {answer.loo_r:.2f}"
     ledger = ""
-    if found.ledger is not None:
+    if answer.ledger is not None:
         ledger = (
-            f"\n<details><summary>{escape(kept_in_one_line(found.ledger))}</summary>"
-            f"<pre>{escape(found.ledger.table())}</pre></details>"
+            f"\n<details><summary>{escape(kept_in_one_line(answer.ledger))}</summary>"
+            f"<pre>{escape(answer.ledger.table())}</pre></details>"
         )
     return (
-        f"<section><h2>{name}<small>sum {signed(found.total, found.largest)}{r}</small></h2>\n"
-        f'<p class="tokens" role="img" aria-label="{escape(_in_words(found, pieces))}">{_tokens(found, pieces)}</p>'
+        f"<section><h2>{name}<small>sum {signed(answer.total, answer.largest)}{r}</small></h2>\n"
+        f'<p class="tokens" role="img" aria-label="{escape(_in_words(answer, pieces))}">{_tokens(answer, pieces)}</p>'
         f"{ledger}</section>"
     )
 
 
-def _tokens(found: Found, pieces: Sequence[Piece]) -> str:
+def _tokens(answer: Answer, pieces: Sequence[Piece]) -> str:
     parts = []
-    for (text, space), score in zip(pieces, found.scores, strict=True):
-        background = colour(score, found.largest)
+    for (text, space), score in zip(pieces, answer.scores, strict=True):
+        background = colour(score, answer.largest)
         parts.append(
             f'{space}<span class="token" style="background:{background}" title="{score:.6g}">{escape(text)}'
-            f"<small>{signed(score, found.largest)}</small></span>"
+            f"<small>{signed(score, answer.largest)}</small></span>"
         )
     return "".join(parts).strip()
 
 
-def _in_words(found: Found, pieces: Sequence[Piece]) -> str:
+def _in_words(answer: Answer, pieces: Sequence[Piece]) -> str:
     """What a screen reader says in place of the colours; the table below has everything."""
-    order = sorted(range(len(pieces)), key=lambda place: -abs(found.scores[place]))[:STRONGEST_NAMED]
-    said = ", ".join(f"{pieces[place].text} {signed(found.scores[place], found.largest)}" for place in order)
-    return f"Heatmap of {found.method}. Strongest: {said}."
+    order = sorted(range(len(pieces)), key=lambda place: -abs(answer.scores[place]))[:STRONGEST_NAMED]
+    said = ", ".join(f"{pieces[place].text} {signed(answer.scores[place], answer.largest)}" for place in order)
+    return f"Heatmap of {answer.method}. Strongest: {said}."
 
 
-def _table(pieces: Sequence[Piece], found: Sequence[Found]) -> str:
-    head = "".join(f'<th scope="col">{escape(each.method)}</th>' for each in found)
+def _table(pieces: Sequence[Piece], answers: Sequence[Answer]) -> str:
+    head = "".join(f'<th scope="col">{escape(answer.method)}</th>' for answer in answers)
     rows = []
     for place, piece in enumerate(pieces):
-        cells = "".join(f"<td>{each.scores[place]:.6g}</td>" for each in found)
+        cells = "".join(f"<td>{answer.scores[place]:.6g}</td>" for answer in answers)
         rows.append(f'<tr><th scope="row">{place + 1}. {escape(piece.text)}</th>{cells}</tr>')
-    sums = "".join(f"<td>{each.total:.6g}</td>" for each in found)
+    sums = "".join(f"<td>{answer.total:.6g}</td>" for answer in answers)
     return (
         '<h2>All numbers</h2>\n<div class="wide" tabindex="0" role="region" aria-label="All numbers"><table>'
         "<caption>Relevance of each token by each method</caption>\n"

@@ -36,15 +36,15 @@ class Request:
 
 
 def read_request(options: argparse.Namespace) -> Request:
-    """Everything that can be wrong is said before a model is loaded."""
+    """Read the options; everything that can be wrong with them is said before a model is loaded."""
     near = Path.cwd() / "explain"
     methods = _yaml(f"[{options.methods}]", "--methods")
     if not methods:
         raise InputError("name at least one method.")
     run = _valid(Run, {"dtype": options.dtype, "device": options.device}, "--dtype")
     remove = None if options.remove is None else _removal(options.remove)
-    read = [_valid(MethodRef, each, "--methods") for each in methods]
-    return Request(_model(options.model, options.task, near), read, _target(options.target), remove, run, near)
+    references = [_valid(MethodRef, method, "--methods") for method in methods]
+    return Request(_model(options.model, options.task, near), references, _target(options.target), remove, run, near)
 
 
 def _model(name: str, task: str | None, near: Path) -> SubjectRef:
@@ -66,7 +66,7 @@ def _model(name: str, task: str | None, near: Path) -> SubjectRef:
 
 
 def _fixtures(near: Path) -> list[str]:
-    """The models that are described in `fixtures/` here or above."""
+    """Return the models that are described in `fixtures/` here or above."""
     files = [file for folder in near.parents for file in (folder / FOLDER).glob("*.yaml")]
     return [file.stem for file in files if _describes_model(file)]
 
@@ -79,7 +79,7 @@ def _describes_model(file: Path) -> bool:
 
 
 def _target(text: str) -> Any:
-    """A number, a mapping, or a name: a name is never taken for anything else, `no` or `1e5` included."""
+    """Return a number, a mapping, or a name: a name is never taken for anything else, `no` or `1e5` included."""
     if text.lstrip("-").isdigit():
         return int(text)
     return _yaml(text, "--target") if text.lstrip().startswith("{") else text
@@ -104,7 +104,7 @@ def _valid(kind: type[Read], raw: Any, option: str, near: Path | None = None) ->
     try:
         return kind.model_validate(raw, context={"file": near})
     except ValidationError as error:
-        raise InputError(f"{option}: {' '.join(_sentence(each['msg']) for each in error.errors())}") from None
+        raise InputError(f"{option}: {' '.join(_sentence(detail['msg']) for detail in error.errors())}") from None
 
 
 def _sentence(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 from axioms.report.spelling import Piece
 
 if TYPE_CHECKING:
-    from axioms.commands.explain.explain import Found
+    from axioms.commands.explain.explain import Answer
     from axioms.engine.handlers.ledger import Ledger
 
 BLACK, WHITE = 16, 231
@@ -25,36 +25,36 @@ NEGLIGIBLE = 5e-5
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """NO_COLOR forbids colours, FORCE_COLOR asks for them; else they are for terminals."""
+    """Return whether to paint: NO_COLOR forbids colours, FORCE_COLOR asks for them; else they are for terminals."""
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") != "dumb")
 
 
 def legend(colour: bool) -> str:
-    """How to read the tokens."""
+    """Return how to read the tokens."""
     if not colour:
         return "relevance in brackets behind each token"
     return f"{_painted(' for it ', 1.0)} {_painted(' against it ', -1.0)} as strong as its share of the largest"
 
 
-def block(found: Found, pieces: Sequence[Piece], *, width: int, colour: bool) -> list[str]:
-    """One method: its name, sum and agreement with leave-one-out, then the tokens, then what was kept on the way."""
-    if found.reason:
-        return [found.method, *_wrapped(found.reason, width)]
-    r = "" if found.loo_r is None else f"   LOO r {found.loo_r:.2f}"
-    lines = [f"{found.method:<20} sum {signed(found.total, found.largest)}{r}"]
-    lines += tokens(found, pieces, width=width, colour=colour)
-    return lines if found.ledger is None else [*lines, *_wrapped(kept_in_one_line(found.ledger), width)]
+def block(answer: Answer, pieces: Sequence[Piece], *, width: int, colour: bool) -> list[str]:
+    """Return a method's lines: name, sum and agreement with leave-one-out, the tokens, what was kept on the way."""
+    if answer.reason:
+        return [answer.method, *_wrapped(answer.reason, width)]
+    r = "" if answer.loo_r is None else f"   LOO r {answer.loo_r:.2f}"
+    lines = [f"{answer.method:<20} sum {signed(answer.total, answer.largest)}{r}"]
+    lines += tokens(answer, pieces, width=width, colour=colour)
+    return lines if answer.ledger is None else [*lines, *_wrapped(kept_in_one_line(answer.ledger), width)]
 
 
-def tokens(found: Found, pieces: Sequence[Piece], *, width: int, colour: bool) -> list[str]:
-    """The tokens in lines of at most `width` columns."""
+def tokens(answer: Answer, pieces: Sequence[Piece], *, width: int, colour: bool) -> list[str]:
+    """Return the tokens in lines of at most `width` columns."""
     lines, used = [""], 0
     room = max(20, width) - len(INDENT)
-    for (text, space), score in zip(pieces, found.scores, strict=True):
-        plain = text if colour else f"{text}({signed(score, found.largest)})"
-        shown = _painted(text, score / found.largest if found.largest else 0.0) if colour else plain
+    for (text, space), score in zip(pieces, answer.scores, strict=True):
+        plain = text if colour else f"{text}({signed(score, answer.largest)})"
+        shown = _painted(text, score / answer.largest if answer.largest else 0.0) if colour else plain
         if used and used + len(space) + columns(plain) > room:
             lines.append("")
             used = 0
@@ -65,11 +65,11 @@ def tokens(found: Found, pieces: Sequence[Piece], *, width: int, colour: bool) -
 
 
 def kept_in_one_line(ledger: Ledger) -> str:
-    """Where relevance went that did not reach the tokens."""
+    """Return where relevance went that did not reach the tokens."""
     from axioms.engine.handlers.ledger import CATEGORIES
 
-    kept = {category: ledger.kept(category) for category in CATEGORIES}
-    said = [f"{category} {amount:+.4f}" for category, amount in kept.items() if abs(amount) >= NEGLIGIBLE]
+    amounts = {category: ledger.kept(category) for category in CATEGORIES}
+    said = [f"{category} {amount:+.4f}" for category, amount in amounts.items() if abs(amount) >= NEGLIGIBLE]
     return (
         f"ledger: output {ledger.output:.4f} = tokens {ledger.features:.4f}"
         + (f", kept by {', '.join(said)}" if said else "")
@@ -78,7 +78,7 @@ def kept_in_one_line(ledger: Ledger) -> str:
 
 
 def signed(score: float, largest: float) -> str:
-    """With a sign unless it is zero, and with the digits that numbers of this size need."""
+    """Return a score with a sign unless it is zero, and with the digits that numbers of this size need."""
     if 0 < largest < 0.005:
         return f"{score:+.0e}" if score else "0"
     text = f"{score:+.3f}" if 0 < largest < 0.5 else f"{score:+.2f}"
@@ -94,9 +94,10 @@ def _painted(text: str, share: float) -> str:
 
 
 def columns(text: str) -> int:
-    """How many columns a text takes: wide characters two, accents that combine none."""
+    """Return how many columns a text takes: wide characters two, accents that combine none."""
     return sum(
-        0 if unicodedata.combining(each) else 2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text
+        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        for letter in text
     )
 
 

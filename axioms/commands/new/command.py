@@ -1,4 +1,4 @@
-"""`axioms new`."""
+"""`axioms new`: write a starting point for a spec or a method."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Write a working, commented starting point, which passes as it is and says what t
 
 
 def add_parser(commands: Any) -> None:
-    """The subcommand and its arguments."""
+    """Add the subcommand and its arguments."""
     parser = commands.add_parser(
         "new",
         help="write a working, commented starting point for a spec or a method",
@@ -36,7 +36,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the files and say what to do next."""
+    """Write the files and print the command to run next; return 2 where a name or a file is in the way."""
     name = options.name
     try:
         if options.kind == "spec":
@@ -76,14 +76,14 @@ def _check_method_name(name: str) -> None:
 
 
 def _instead(name: str, wrong: str) -> str:
-    """A name of the same letters, where there are any."""
+    """Return a suggestion made of the same letters, where there are any."""
     better = re.sub(wrong, "_", name.removesuffix(".yaml").removesuffix(".yml").removesuffix(".py")).strip("_-")
     fine = better and better[0].isalpha() and not keyword.iskeyword(better)
     return f" Did you mean {better!r}?" if fine else ""
 
 
 def _write(files: dict[Path, str], name: str) -> list[Path]:
-    """All of them, or none where one is there already."""
+    """Write all files, or none where a file is there already."""
     there = [display_path(file) for file in files if file.exists()]
     if there:
         raise InputError(f"{' and '.join(there)} exists already and is left as it is; choose another name.")

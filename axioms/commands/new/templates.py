@@ -23,6 +23,8 @@ subject:
   target: predicted
   # What leaving a token out means: attention_mask, delete, mask_token, zero_embedding, ...
   remove: attention_mask
+# The same of several models: each entry changes the subject, and its name stands first in the ids of its checks.
+# subjects: [{as: encoder, model: {tiny: {architecture: bert}}}, {as: decoder, model: {tiny: {architecture: llama}}}]
 
 # float64 shows whether something holds exactly; float32 is faster and is the default.
 run: {dtype: float64}
@@ -92,7 +94,7 @@ METHOD_SPEC = """\
 claim: NAME depends on the function alone, and not on how a product is grouped.
 source: NAME.py
 subject:
-  # (x1 x2) x3 and x1 (x2 x3): one function, written in two ways. `axioms list` names other models and 26 rewrites that
+  # (x1 x2) x3 and x1 (x2 x3): one function, written in two ways. `axioms list` names other models, and rewrites that
   # make a pair of any model: pair: {model: {tiny: {architecture: bert}}, rewrites: all}.
   pair: {left: product-left, right: product-right}
   data: {points: [[2, 3, 4], [1, -2, 5]]}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from axioms.commands.explain.explain import Found, Question, ask, explain
+from axioms.commands.explain.explain import Answer, Question, ask, explain
 from axioms.core.errors import InputError
 from axioms.methods.attribute import attribute
 from axioms.model.removals import Removal
@@ -34,7 +34,7 @@ def causal(repository: Repository) -> LanguageModel:
     return load("causal-lm", str(repository("causal-lm")), None)
 
 
-def answers(question: Question, *methods: Any) -> dict[str, Found]:
+def answers(question: Question, *methods: Any) -> dict[str, Answer]:
     references = [MethodRef.model_validate(method) for method in methods]
     return {found.method: found for found in explain(question, references, lambda what, done, total: None)}
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from axioms.commands.explain.explain import Found
+from axioms.commands.explain.explain import Answer
 from axioms.commands.explain.terminal import BLUES, REDS, block, columns, legend, signed, tokens, wants_colour
 from axioms.report.spelling import Piece
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 PIECES = [Piece("un", " "), Piece("watch", ""), Piece("able", ""), Piece("film", " ")]
-FOUND = Found("attnlrp", (0.5, -1.0, 0.0, 0.3), loo_r=0.314)
+ANSWER = Answer("attnlrp", (0.5, -1.0, 0.0, 0.3), loo_r=0.314)
 
 
 def rgb(number: int) -> tuple[int, int, int]:
@@ -50,11 +50,11 @@ def test_reds_are_red_blues_are_blue_and_each_is_stronger_than_the_last() -> Non
 
 
 def test_without_colour_each_token_has_its_number() -> None:
-    assert tokens(FOUND, PIECES, width=80, colour=False) == ["  un(+0.50)watch(-1.00)able(0.00) film(+0.30)"]
+    assert tokens(ANSWER, PIECES, width=80, colour=False) == ["  un(+0.50)watch(-1.00)able(0.00) film(+0.30)"]
 
 
 def test_with_colour_each_has_its_shade_and_small_ones_none() -> None:
-    (line,) = tokens(FOUND, PIECES, width=80, colour=True)
+    (line,) = tokens(ANSWER, PIECES, width=80, colour=True)
     assert ESCAPE.sub("", line) == "  unwatchable film"
     red, blue, faint = REDS[2], BLUES[-1], REDS[1]
     painted = [f"\x1b[48;5;{back}m\x1b[38;5;{ink}m{{}}\x1b[0m" for back, ink in (red, blue, faint)]
@@ -69,7 +69,7 @@ texts = st.text(
 @given(st.lists(st.tuples(texts, st.sampled_from(["", " "]), st.floats(-5, 5)), min_size=1, max_size=30), st.booleans())
 def test_lines_keep_to_the_width_and_lose_nothing(given: list[tuple[str, str, float]], colour: bool) -> None:
     pieces = [Piece(text, space) for text, space, _ in given]
-    lines = tokens(Found("m", tuple(score for *_, score in given)), pieces, width=40, colour=colour)
+    lines = tokens(Answer("m", tuple(score for *_, score in given)), pieces, width=40, colour=colour)
     plain = [ESCAPE.sub("", line) for line in lines]
     assert max(columns(line) for line in plain) <= 40
     if colour:
@@ -78,10 +78,10 @@ def test_lines_keep_to_the_width_and_lose_nothing(given: list[tuple[str, str, fl
 
 
 def test_a_block_says_sum_and_r_or_why_there_is_nothing() -> None:
-    head, *_ = block(FOUND, PIECES, width=80, colour=False)
+    head, *_ = block(ANSWER, PIECES, width=80, colour=False)
     assert re.fullmatch(r"attnlrp +sum -0.20   LOO r 0.31", head)
-    assert "LOO r" not in block(Found("m", FOUND.scores), PIECES, width=80, colour=False)[0]
-    refused = block(Found("alti_logit", reason="it is not defined " * 10), PIECES, width=40, colour=False)
+    assert "LOO r" not in block(Answer("m", ANSWER.scores), PIECES, width=80, colour=False)[0]
+    refused = block(Answer("alti_logit", reason="it is not defined " * 10), PIECES, width=40, colour=False)
     assert refused[0] == "alti_logit"
     assert max(map(len, refused)) <= 40
 
