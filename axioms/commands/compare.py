@@ -10,7 +10,7 @@ from typing import Any
 from axioms.core.errors import InputError
 from axioms.report.baseline import read_saved
 from axioms.report.drift import HEADER, difference
-from axioms.report.tables import aligned
+from axioms.report.text import aligned
 
 ABOUT = """\
 Compare every metric of two runs and print those that moved further than they may, those that are gone and those that
@@ -37,11 +37,11 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compare and print; the exit code."""
     try:
-        found = difference(read_saved(options.before), read_saved(options.after))
+        changed = difference(read_saved(options.before), read_saved(options.after))
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
-    if found.changes:
-        print("\n".join(aligned(HEADER, found.rows())), end="\n\n")
-    print("\n".join(found.in_words()))
-    return 1 if found.failed else 0
+    if changed.changes:
+        print("\n".join(aligned(HEADER, changed.rows())), end="\n\n")
+    print("\n".join(changed.in_words()))
+    return 1 if changed.failed else 0

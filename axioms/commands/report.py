@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from axioms.commands.imports import add_import_option, import_modules
 from axioms.core.errors import InputError, display_path
 
 
@@ -24,24 +25,26 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--standalone", action="store_true", help="with --format tex: a whole document, which pdflatex compiles"
     )
+    add_import_option(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the tables, or write the page; return 2 where the run cannot be read."""
-    from axioms.report.files import print_document, print_paper
+    from axioms.report.render import print_document, print_tables
 
     if options.standalone and options.format != "tex":
         what = f"--standalone is a LaTeX document: it goes with --format tex, not with {options.format}."
         print(what, file=sys.stderr)
         return 2
+    import_modules(options.modules)
     try:
         if options.format == "html":
             print(_write_page(options.saved))
         elif options.standalone:
             print(print_document(options.saved, options.table), end="")
         else:
-            print(print_paper(options.saved, options.format, options.table), end="")
+            print(print_tables(options.saved, options.format, options.table), end="")
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
@@ -50,8 +53,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _write_page(run: Path) -> str:
     """Write the page of a saved run anew, with the specs' lines as far as they lie below this folder."""
+    from axioms.record import read_record
     from axioms.report.write import write_report
-    from axioms.run.records import read_results
 
     folder = run if run.is_dir() else run.parent
-    return display_path(write_report(read_results(run), folder, Path.cwd()).page)
+    return display_path(write_report(read_record(run), folder, Path.cwd()).page)

@@ -1,14 +1,10 @@
-"""How the tables of a paper are laid out: which metric stands where. Plain values; nothing is imported for them.
-
-A spec names the table that it feeds, and the block of it: `table: {name: table-2, block: SST}`.
-"""
+"""How a table of a paper is laid out: which metric stands where. Plain values; nothing is imported for them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
-
-PAPER = "You et al. 2025"
 
 
 @dataclass(frozen=True)
@@ -26,6 +22,11 @@ class Column:
     unranked: tuple[str, ...] = ()
     """Methods that take no place: leave-one-out's correlation with itself."""
 
+    @property
+    def heading(self) -> str:
+        """The title, with an arrow that says which way is better."""
+        return self.title + {"higher": " ↑", "lower": " ↓", None: ""}[self.better]
+
 
 @dataclass(frozen=True)
 class MethodLayout:
@@ -41,18 +42,41 @@ class MethodLayout:
     note: str = ""
     """What a reader must know of its cells."""
 
+    def metrics(self, axiom: str) -> list[str]:
+        """The metrics of an axiom that the table shows."""
+        return _of_axiom(axiom, [column.metric for column in self.columns])
+
+    def curves(self, axiom: str) -> list[str]:
+        """The curves of an axiom that the table shows: none."""
+        return []
+
 
 @dataclass(frozen=True)
 class Mode:
-    """One way to choose the layers whose softmax is bypassed."""
+    """One way to choose the layers of a setting."""
 
     metric: str
-    """As the sweep's vectors call it: their entry k (from 1) is the setting that `label` names with k."""
+    """As the sweep's curves call it: their entry k (from 1) is the setting that `label` names with k."""
     title: str
     heading: str
     label: str
     descending: bool = False
     """Whether the paper lists the last layer first."""
+
+
+@dataclass(frozen=True)
+class LayerFigure:
+    """The figure of a table of layers: a row of panels for each column that has a baseline."""
+
+    name: str
+    """Of its file."""
+    caption: str
+    alternative: str
+    """What it shows, for a reader who cannot see it."""
+    axes: Mapping[str, str]
+    """What the vertical axis of a column is called, by the column's title."""
+    baseline: str
+    """What the line of the baseline is called."""
 
 
 @dataclass(frozen=True)
@@ -63,66 +87,21 @@ class LayerLayout:
     caption: str
     modes: tuple[Mode, ...]
     columns: tuple[Column, ...]
-    baselines: dict[str, tuple[str, ...]]
-    """By a column's title, where the same spec may have measured the method without any bypass."""
-    figure: str
-    """The figure of the same numbers: a row of panels for each column that has a baseline."""
+    baselines: Mapping[str, tuple[str, ...]]
+    """By a column's title, the metrics that may hold the method without any setting."""
+    figure: LayerFigure
+
+    def metrics(self, axiom: str) -> list[str]:
+        """The metrics of an axiom that the figure shows as a baseline."""
+        return _of_axiom(axiom, [metric for metrics in self.baselines.values() for metric in metrics])
+
+    def curves(self, axiom: str) -> list[str]:
+        """The curves over layers of an axiom that the table and the figure show, with intervals."""
+        return _of_axiom(axiom, [column.metric.format(mode.metric) for mode in self.modes for column in self.columns])
 
 
-METHOD_NAMES = {
-    "loo": "LOO",
-    "integrated_gradients": "IG",
-    "attention_rollout": "AttentionRollout",
-    "gradient_x_input": "Gradient x Input",
-    "random": "Random",
-    "attnlrp": "AttnLRP",
-    "cp_lrp": "CP-LRP",
-}
-"""The paper's names, in the paper's order; methods that it does not have keep their label and come after."""
+Layout = MethodLayout | LayerLayout
 
-LAYOUTS: dict[str, MethodLayout | LayerLayout] = {
-    "table-1": MethodLayout(
-        title="Table 1",
-        caption="Implementation invariance and agreement with leave-one-out in bilinear layers. "
-        "L is (QK')V, R is Q(K'V); Pearson's r of maps that are normalized to sum to one.",
-        columns=(
-            Column("L vs R", "implementation_invariance.pearson_sum_normalized.mean", 4),
-            Column("L vs LOO", "loo_correlation.left.pearson_sum_normalized.mean", 4),
-            Column("R vs LOO", "loo_correlation.right.pearson_sum_normalized.mean", 4),
-        ),
-        corner="Explainer",
-    ),
-    "table-2": MethodLayout(
-        title="Table 2",
-        caption="Baselines on attribution metrics.",
-        columns=(
-            Column("LOO r", "loo_correlation.pearson.mean", 2, "higher", interval=True, unranked=("loo",)),
-            Column("LeRF", "perturbation.lerf.mean", 2, "higher"),
-            Column("MoRF", "perturbation.morf.mean", 2, "lower"),
-            Column("Δ", "perturbation.delta.mean", 2, "higher", interval=True),
-        ),
-        variants="LRP VARIANTS",
-        note="LOO's correlation with itself takes no place.",
-    ),
-    "table-a3": LayerLayout(
-        title="Table A3",
-        caption="Layer-wise effects of bypassing the softmax in the backward pass. "
-        "L:3 means layers 1 to 3, L7: means layers 7 to the last.",
-        modes=(
-            Mode("front_to_back", "Front to back", "Rm layers", "L:{}"),
-            Mode("back_to_front", "Back to front", "Rm layers", "L{}:", descending=True),
-            Mode("single", "Single layer", "Rm layer", "L{}"),
-        ),
-        columns=(
-            Column("LOO r", "bypass_gain.{}", 2, "higher"),
-            Column("LeRF", "bypass_perturbation.{}_lerf", 2, "higher"),
-            Column("MoRF", "bypass_perturbation.{}_morf", 2, "lower"),
-            Column("Δ", "bypass_perturbation.{}_delta", 2, "higher"),
-        ),
-        baselines={
-            "LOO r": ("loo_correlation.pearson.mean", "bypass_gain.none.mean"),
-            "Δ": ("perturbation.delta.mean", "bypass_perturbation.none.mean"),
-        },
-        figure="figure-2",
-    ),
-}
+
+def _of_axiom(axiom: str, metrics: list[str]) -> list[str]:
+    return [metric.removeprefix(f"{axiom}.") for metric in metrics if metric.startswith(f"{axiom}.")]

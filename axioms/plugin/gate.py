@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from axioms.core.errors import InputError, SpecError, display_path
+from axioms.core.files import write_whole
 from axioms.plugin.collect import item_name
 from axioms.report.baseline import DEFAULT_FILE, Saved, baseline_text, read_saved, spec_of, updated
 from axioms.report.drift import HEADER, Difference, difference
-from axioms.report.results import write_whole
-from axioms.report.tables import aligned
+from axioms.report.text import aligned
 from axioms.spec import expand_file
 
 MOST_ROWS = 40
@@ -44,7 +44,6 @@ class Gate:
         if not finished:
             self._said.append(f"{display_path(self._file)} was not updated: the run was interrupted.")
             return
-        self._file.parent.mkdir(parents=True, exist_ok=True)
         write_whole(self._file, baseline_text(updated(self._before, run, self._update, gone)))
         self._said.append(f"updated ({self._update}): {display_path(self._file)}")
         if run.failed:
@@ -93,11 +92,11 @@ def not_run(root: Path, met: Iterable[str]) -> list[str]:
     """
     ids = set(met)
     left: list[str] = []
-    for spec in sorted({spec_of(each) for each in ids}):
+    for spec in sorted({spec_of(nodeid) for nodeid in ids}):
         try:
             checks = expand_file(root / spec).checks
         except SpecError:
             continue
-        named = (f"{spec}::{item_name(check)}" for check in checks)
-        left += [each for each in named if each not in ids]
+        nodeids = (f"{spec}::{item_name(check)}" for check in checks)
+        left += [nodeid for nodeid in nodeids if nodeid not in ids]
     return left

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,14 +10,16 @@ import pytest
 from axioms.core.errors import AssetMissing, AxiomsError, MissingPackage, NotApplicable
 from axioms.plugin.options import assets_required, cache_of, overrides
 from axioms.plugin.progress import Progress
-from axioms.report.tables import effect
+from axioms.report.text import effect, show
 
 if TYPE_CHECKING:
-    from axioms.run.runner import Result, Runner
+    from axioms.record import CheckRecord, Comparison, SkippedCheck
+    from axioms.run.runner import Runner
     from axioms.spec import Check
-    from axioms.verdict.statistics import PairedTest
 
-RECORD = pytest.StashKey[dict[str, Any]]()
+RECORD = pytest.StashKey["CheckRecord"]()
+NOT_APPLICABLE = pytest.StashKey[str]()
+"""Why the rewrite of a skipped check does not apply."""
 REUSED = pytest.StashKey[tuple[int, int]]()
 """How many measurements are an earlier run's, and how many there are."""
 
@@ -53,44 +54,41 @@ def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> N
     except NotApplicable as error:
         if not check.optional:
             raise
+        request.node.stash[NOT_APPLICABLE] = str(error)
         pytest.skip(f"{check.rewrite} does not apply: {error}")
-    _attach(record(result, request.node.nodeid), request.node)
-    if not result.judgement.passed:
-        raise CheckFailed(failure_text(result, request.node.nodeid))
+    recorded = record(result, request.node.nodeid)
+    _attach(recorded, request.node)
+    if not recorded.passed:
+        raise CheckFailed(failure_text(recorded))
 
 
-def _attach(recorded: dict[str, Any], item: pytest.Item) -> None:
-    """Attach a record to its item, and its metrics for JUnit."""
-    item.stash[RECORD] = recorded
-    for name, quantity in recorded["metrics"].items():
-        item.user_properties.append((name, quantity["value"]))
+def _attach(check: CheckRecord, item: pytest.Item) -> None:
+    """Attach the record to the item, and its metrics for JUnit."""
+    item.stash[RECORD] = check
+    for name, quantity in check.metrics.items():
+        item.user_properties.append((name, quantity.value))
 
 
-def failure_text(result: Result, nodeid: str) -> str:
+def failure_text(check: CheckRecord) -> str:
     """Return the verdict, which pytest repeats in its summary, the claim, the line, the bound and the number."""
-    from axioms.report.tables import show
-
-    check, judgement = result.check, result.judgement
-    rows = [("verdict", f"{judgement.verdict}, {judgement.reason}"), ("claim", check.claim)]
-    for finding in judgement.findings:
-        quantity = {"value": finding.quantity.value, "interval": finding.quantity.interval}
-        setting = f"n = {finding.quantity.n}, {result.run.dtype}, seed {result.run.seed}"
-        shown = show(quantity) if finding.quantity.finite else "not finite"
-        rows.append(("expected", f"{finding.metric} {finding.bound}    {finding.stated.place}"))
-        rows.append(("measured", f"{shown}, {setting}"))
-        if finding.test is not None:
-            rows.append(("paired", paired_text(finding.test)))
-    if check.violation is not None:
+    rows = [("verdict", f"{check.verdict}, {check.reason}"), ("claim", check.claim)]
+    for decision in check.bounds:
+        rows.append(("expected", f"{decision.metric} {decision.bound}    {decision.place}"))
+        setting = f"n = {decision.n}, {check.run.dtype}, seed {check.run.seed}"
+        rows.append(("measured", f"{show(decision)}, {setting}"))
+        if decision.metric in check.paired:
+            rows.append(("paired", paired_text(check.paired[decision.metric])))
+    if check.violation_claimed:
         rows.append(("claimed", f"a violation    {check.place}"))
-    if result.worst:
-        rows.append(("worst", result.worst))
-    rows.append(("rerun", f'pytest "{nodeid}"'))
+    if check.worst:
+        rows.append(("worst", check.worst))
+    rows.append(("rerun", f'pytest "{check.id}"'))
     return "\n".join(f"{name:<9} {value}" for name, value in rows)
 
 
-def paired_text(test: PairedTest) -> str:
+def paired_text(test: Comparison) -> str:
     """Return the test of a comparison on one line."""
-    p, p_holm, d_z, wins = effect(asdict(test))
+    p, p_holm, d_z, wins = effect(test)
     return f"p = {p}, Holm's p = {p_holm} of {test.hypotheses}, d_z = {d_z}, better in {wins} of the examples"
 
 
@@ -98,12 +96,40 @@ def paired_text(test: PairedTest) -> str:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Attach the record, which xdist carries to the controller, and replace our own tracebacks by their sentence."""
+    """Attach what reports need as text, which xdist carries, and replace our own tracebacks by their sentence."""
     report = yield
     if report.when == "call" and RECORD in item.stash:
-        report.axioms_record = item.stash[RECORD]  # type: ignore[attr-defined]
+        check = item.stash[RECORD]
+        report.axioms_record = check.model_dump_json()  # type: ignore[attr-defined]
+        report.axioms_methods = _methods_json(check)  # type: ignore[attr-defined]
+    if report.skipped and isinstance(report.longrepr, tuple) and hasattr(item, "check"):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        report.axioms_skipped = _skipped(item, reason).model_dump_json()  # type: ignore[attr-defined]
     if call.excinfo is not None and item.get_closest_marker("axioms") is not None:
         error = call.excinfo.value
         if isinstance(error, CheckFailed | AxiomsError):
             report.longrepr = str(error)
     return report
+
+
+def _skipped(item: Any, reason: str) -> SkippedCheck:
+    from axioms.record import SkippedCheck
+
+    check: Check = item.check
+    return SkippedCheck(
+        id=item.nodeid,
+        spec=item.parent.nodeid,
+        label=check.label,
+        axiom=check.function,
+        rewrite=check.rewrite,
+        reason=reason,
+        not_applicable=item.stash.get(NOT_APPLICABLE, None),
+    )
+
+
+def _methods_json(check: CheckRecord) -> dict[str, str]:
+    """What the methods of a check are made of, by label."""
+    from axioms.run.records import method_records
+
+    labels = [label for label in (check.method, check.than) if label is not None]
+    return {label: method.model_dump_json() for label, method in method_records(labels).items()}

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from axioms.core.errors import display_path
+from axioms.core.files import write_whole
 from axioms.plugin.gate import gate_of, not_run
 from axioms.plugin.items import REUSED
+from axioms.record import CheckRecord, MethodRecord, SkippedCheck, Status
 from axioms.report.baseline import saved_of
-from axioms.report.results import Results
+from axioms.run.results import Results
 
 if TYPE_CHECKING:
     from axioms.report.write import Written
 
 SAVE_SHARE, SUMMARY_SHARE = 0.02, 0.005
 """At most these shares of a run go into saving what is there so far: a long document takes long to write."""
-STATUS = {0: "passed", 1: "failed", 2: "interrupted"}
+STATUS: dict[int, Status] = {0: "passed", 1: "failed", 2: "interrupted"}
 
 
 class NowAndThen:
@@ -46,67 +48,59 @@ class Reporter:
         self._root = config.rootpath
         self._gate = gate_of(config)
         self._save = NowAndThen(lambda: self.results.save("running"), SAVE_SHARE)
-        self._save_summary = NowAndThen(lambda: self.results.save_summary("running"), SUMMARY_SHARE)
+        self._save_summary = NowAndThen(lambda: self._write_summary("running"), SUMMARY_SHARE)
         self._written: Written | None = None
-
-    @property
-    def _anything(self) -> bool:
-        return bool(self.results.records)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what an item measured, and save it soon, so that a run that is killed loses little."""
-        record: dict[str, Any] | None = getattr(report, "axioms_record", None)
-        if record is not None:
-            self.results.add(record)
+        text: str | None = getattr(report, "axioms_record", None)
+        if text is not None:
+            check = CheckRecord.model_validate_json(text)
+            methods: dict[str, str] = getattr(report, "axioms_methods", {})
+            self.results.add(check, {name: MethodRecord.model_validate_json(each) for name, each in methods.items()})
             self._save()
             self._save_summary()
-        elif report.skipped and "axioms" in report.keywords and isinstance(report.longrepr, tuple):
-            self.results.skip(report.nodeid, report.longrepr[2].removeprefix("Skipped: "))
+        elif hasattr(report, "axioms_skipped"):
+            self.results.skip(SkippedCheck.model_validate_json(report.axioms_skipped))
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Write the results, also after failures and interruptions; and fail the session if the baseline says so."""
-        if not self._anything:
+        if self.results.is_empty:
             return
         from axioms.report.write import write_report  # here, because collecting needs none of it
 
         status = STATUS.get(int(exitstatus), "failed")
         self.results.not_run = not_run(self._root, self.results.met)
         if self._gate is not None:
-            self._gate.close(saved_of(self.results.document(status)), finished=status != "interrupted")
+            self._gate.close(saved_of(self.results.record(status)), finished=status != "interrupted")
             if self._gate.difference is not None:
-                self.results.baseline = self._gate.difference.as_json()
+                self.results.baseline = self._gate.difference.record()
             if self._gate.failed and status == "passed":
                 session.exitstatus, status = pytest.ExitCode.TESTS_FAILED, "failed"
         self.results.save(status)  # first of all: nothing that goes wrong with a figure may cost the numbers
-        self.results.save_summary(status)
-        self._written = write_report(self.results.document(status), self.results.folder, self._root)
+        self._write_summary(status)
+        self._written = write_report(self.results.record(status), self.results.folder, self._root)
+
+    def _write_summary(self, status: Status) -> None:
+        from axioms.report.summary import summary_markdown
+
+        write_whole(self.results.folder / "summary.md", summary_markdown(self.results.record(status)))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The matrix, the numbers beside the paper's, and where the report is."""
-        records = self.results.records
-        if not records:
+        if self.results.is_empty:
             return
-        from axioms.report.rewrites import cells_of, in_one_line
-        from axioms.report.tables import CLAIMED, FAILED, aligned, beside_paper, comparisons, matrix, within
+        from axioms.report.summary import closing_lines
+        from axioms.report.tables import FAILED
 
-        terminalreporter.section("axioms")
-        header, rows = matrix(records)
-        lines = within(max(terminalreporter._tw.fullwidth, 60), header, rows)
-        if any(CLAIMED in row for row in rows):
-            lines.append("* violated, as its spec claims")
-        for spec in dict.fromkeys(record["spec"] for record in records):
-            mine = [record for record in records if record["spec"] == spec]
-            for header, rows in (beside_paper(mine), comparisons(mine)):
-                if rows:
-                    lines += ["", spec, *(f"  {line}" for line in aligned(header, rows))]
-        for spec in dict.fromkeys(cell.model for cell in cells_of(records)):
-            lines += ["", f"{spec}: {in_one_line([each for each in cells_of(records) if each.model == spec])}"]
-        lines += ["", *self._files()]
+        width = max(terminalreporter._tw.fullwidth, 60)
+        lines = [*closing_lines(self.results.checks, width), "", *self._files()]
         if REUSED in terminalreporter.config.stash:
             reused, of = terminalreporter.config.stash[REUSED]
             lines.append(
                 f"{reused} of {of} measurements are an earlier run's, of the same code; --axioms-fresh for none"
             )
+        terminalreporter.section("axioms")
         for line in lines:
             terminalreporter.write_line(line, red=FAILED in line)
         if self._gate is not None:
@@ -123,5 +117,5 @@ class Reporter:
         if written.tables:
             names = dict.fromkeys(file.stem for file in written.tables)
             lines.append(f"tables: {', '.join(names)} in {folder}/tables; {len(written.figures)} figures beside them")
-        lines += [f"agreement: {display_path(file)}" for file in written.agreement]
+        lines += [f"{page.stem.partition('-')[0]}: {display_path(page)}" for page in written.pages]
         return [*lines, f"report: {display_path(written.page)} (summary.md and results.json beside it)"]

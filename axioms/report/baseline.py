@@ -1,6 +1,6 @@
 """Numbers of a saved run, for comparison: baseline.json holds nothing but them, results.json much more.
 
-    {"schema_version": 1, "environment": {...}, "checks": {"specs/a.yaml::axiom[method]": {"metric": 0.5, ...}, ...}}
+    {"schema_version": 2, "environment": {...}, "checks": {"specs/a.yaml::axiom[method]": {"metric": 0.5, ...}, ...}}
 
 One line for each metric, sorted, and rounded to a hundredth of what it may move by, so that git shows what changed.
 """
@@ -12,25 +12,38 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from axioms.core.errors import InputError, display_path
+from axioms.record import RESULTS, Numbers, RunRecord
+from axioms.record.run import parse_record, read_text
 
-BASELINE_VERSION = 1
+BASELINE_VERSION = 2
 DEFAULT_FILE = "reports/baseline.json"
-Value = float | list[Any] | None
-"""A number or a list of them; None where it was not finite."""
 Allowed = tuple[float, float]
 """`abs` and `rel` of a tolerance."""
 FALLBACK: Allowed = (1e-7, 1e-6)
 """Float64's, for two baselines: neither says what its metrics may move by."""
 
 
+class BaselineFile(BaseModel):
+    """The content of baseline.json."""
+
+    model_config = ConfigDict(extra="forbid", defer_build=True)
+
+    schema_version: Literal[1, 2]
+    """Version 1 had null where version 2 spells a number that is not finite; neither is told from the other."""
+    environment: dict[str, str]
+    checks: dict[str, dict[str, Numbers]]
+
+
 @dataclass(frozen=True)
 class Saved:
     """The metrics of a run by check and name, and what they were computed with."""
 
-    checks: Mapping[str, Mapping[str, Value]]
+    checks: Mapping[str, Mapping[str, Numbers]]
     versions: Mapping[str, str | None]
     tolerances: Mapping[tuple[str, str], Allowed | None] = field(default_factory=dict)
     """By check and metric, None where a metric may be anything; empty for a baseline, which has none of its own."""
@@ -49,43 +62,44 @@ def spec_of(check: str) -> str:
     return check.partition("::")[0]
 
 
-def saved_of(document: Mapping[str, Any]) -> Saved:
-    """What results.json says, for comparison."""
-    records = document["checks"]
-    metrics = {(record["id"], name): each for record in records for name, each in record["metrics"].items()}
+def saved_of(run: RunRecord) -> Saved:
+    """The numbers of a run, for comparison."""
+    tolerances = {
+        (check.id, name): None if metric.tolerance is None else (metric.tolerance.abs, metric.tolerance.rel)
+        for check in run.checks
+        for name, metric in check.metrics.items()
+    }
     return Saved(
-        {record["id"]: {name: each["value"] for name, each in record["metrics"].items()} for record in records},
-        versions_of(document["environment"]),
-        {place: _allowed(each["tolerance"]) for place, each in metrics.items() if "tolerance" in each},
-        frozenset([*(each["id"] for each in document["skipped"]), *document.get("not_run", ())]),
-        frozenset(record["id"] for record in records if not record["passed"]),
+        {check.id: {name: metric.value for name, metric in check.metrics.items()} for check in run.checks},
+        run.environment.versions,
+        tolerances,
+        frozenset([*(check.id for check in run.skipped), *run.not_run]),
+        frozenset(check.id for check in run.failed),
     )
 
 
-def versions_of(environment: Mapping[str, Any]) -> dict[str, str | None]:
-    """Python's and the packages' versions, by name."""
-    return {"python": environment["python"], **environment["packages"]}
-
-
 def read_saved(path: Path) -> Saved:
-    """A run's folder, its results.json, or a baseline.json; anything else is an `InputError`."""
-    file = path / "results.json" if path.is_dir() else path
+    """Read a run's folder, its results.json, or a baseline.json; anything else is an `InputError`."""
+    file = path / RESULTS if path.is_dir() else path
+    text, name = read_text(file), display_path(file)
     try:
-        document = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{display_path(file)} cannot be read: {error.strerror}.") from None
+        content = BaselineFile.model_validate_json(text)
+    except ValidationError:
+        if '"run"' in text:
+            return saved_of(parse_record(text, name))
+        raise InputError(f"{name} {_problem(text)}") from None
+    return Saved(content.checks, content.environment)
+
+
+def _problem(text: str) -> str:
+    try:
+        content = json.loads(text)
     except ValueError:
-        raise InputError(f"{display_path(file)} is not JSON; give a run's folder or a baseline.json.") from None
-    try:
-        if document["schema_version"] != BASELINE_VERSION:
-            raise InputError(
-                f"{display_path(file)} is of version {document['schema_version']}, not {BASELINE_VERSION}."
-            )
-        if isinstance(document["checks"], list):
-            return saved_of(document)
-        return Saved({check: dict(each) for check, each in document["checks"].items()}, document["environment"])
-    except (KeyError, TypeError, AttributeError, ValueError):
-        raise InputError(f"{display_path(file)} is neither a results.json nor a baseline.json.") from None
+        return "is not JSON; give a run's folder or a baseline.json."
+    version = content.get("schema_version") if isinstance(content, dict) else None
+    if version is not None and version not in (1, BASELINE_VERSION):
+        return f"is of version {version}, and this release reads up to {BASELINE_VERSION}."
+    return f"is neither a {RESULTS} nor a baseline.json; give a run's folder or one of these files."
 
 
 def updated(before: Saved | None, run: Saved, which: str, gone: Iterable[str] = ()) -> Saved:
@@ -114,24 +128,32 @@ def baseline_text(saved: Saved) -> str:
     versions = {name: version for name, version in saved.versions.items() if version is not None}
     lines = []
     for check in sorted(saved.checks):
-        inner = [f"   {json.dumps(name)}: {json.dumps(value)}" for name, value in sorted(saved.checks[check].items())]
+        inner = [
+            f"   {json.dumps(name)}: {json.dumps(_spelled(value))}"
+            for name, value in sorted(saved.checks[check].items())
+        ]
         body = "{\n" + ",\n".join(inner) + "\n  }" if inner else "{}"
         lines.append(f"  {json.dumps(check)}: {body}")
     head = f' "schema_version": {BASELINE_VERSION},\n "environment": {json.dumps(versions, sort_keys=True)},\n'
     return "{\n" + head + ' "checks": {\n' + ",\n".join(lines) + "\n }\n}\n"
 
 
-def rounded(value: Value, tolerance: Allowed) -> Value:
-    """To a hundredth of what it may move by; as it is where it may not move."""
+def rounded(value: Numbers, tolerance: Allowed) -> Numbers:
+    """To a hundredth of what it may move by; as it is where it may not move, or is not finite."""
     if isinstance(value, list):
-        return [rounded(each, tolerance) for each in value]
+        return [rounded(item, tolerance) for item in value]
     if value is None or not math.isfinite(value):
-        return None
+        return value
     step = max(tolerance[0], tolerance[1] * abs(value)) / 100
     if step == 0:
         return value
     return round(value, -math.floor(math.log10(step))) + 0.0
 
 
-def _allowed(tolerance: Mapping[str, float] | None) -> Allowed | None:
-    return None if tolerance is None else (float(tolerance["abs"]), float(tolerance["rel"]))
+def _spelled(value: Numbers) -> Any:
+    """Numbers for strict JSON."""
+    if isinstance(value, list):
+        return [_spelled(item) for item in value]
+    return (
+        value if value is None or math.isfinite(value) else str(value).replace("nan", "NaN").replace("inf", "Infinity")
+    )

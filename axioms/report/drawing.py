@@ -1,8 +1,10 @@
-"""What all figures share: their look, and saving them so that the same numbers give the same bytes."""
+"""What all figures share: their look, their captions, and saving them so that equal numbers give equal bytes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,18 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8A6D00", "#3A87AD", "#4
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
+@dataclass(frozen=True)
+class Picture:
+    """A figure and where it belongs."""
+
+    file: Path
+    caption: str
+    alternative: str
+    """What it shows, in words, for a reader who cannot see it."""
+    part: str | None = None
+    """The spec, or the subject of it; None where several feed it: a figure of the paper."""
+
+
 def save(figure: Figure, folder: Path, name: str, kinds: Sequence[str] = ("png", "svg")) -> list[Path]:
     """Write the figure as each of these kinds of file. It must have been drawn under `SETTINGS`."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -31,6 +45,11 @@ def save(figure: Figure, folder: Path, name: str, kinds: Sequence[str] = ("png",
     for file in files:
         figure.savefig(file, dpi=200, metadata={"Date": None} if file.suffix == ".svg" else None)
     return files
+
+
+def file_stem(part: str) -> str:
+    """The name of a file about a spec, or about one of its subjects: `a` for specs/a.yaml."""
+    return re.sub(r"[^\w.-]+", "-", Path(part).name.replace(".yaml", "").replace(".yml", ""))
 
 
 def look(index: int) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal
+from typing import Literal
 
-from axioms.report.baseline import FALLBACK, Allowed, Saved, Value, spec_of
+from axioms.record import Drift, Numbers
+from axioms.report.baseline import FALLBACK, Allowed, Saved, spec_of
 
 Kind = Literal["drift", "gone", "new"]
 HEADER = ["", "check", "metric", "before", "after", "allowed"]
@@ -69,10 +71,9 @@ class Difference:
         """What was compared, what was found, and whether the versions explain it; one sentence each."""
         moved = sum(change.kind == "drift" for change in self.changes)
         gone = len(self.drifted) - moved
-        found = [f"{moved} drifted"] if moved else []
-        found += [f"{gone} gone"] if gone else []
-        found += [f"{len(self.new)} new"] if self.new else []
-        said = [f"{self.compared} metrics compared: {', '.join(found) or 'none drifted'}."]
+        counts = {"drifted": moved, "gone": gone, "new": len(self.new)}
+        changed = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+        said = [f"{self.compared} metrics compared: {changed or 'none drifted'}."]
         if self.not_run:
             said.append(f"{self.not_run} checks of the first were not run in the second.")
         if self.versions:
@@ -80,16 +81,16 @@ class Difference:
             said.append(f"versions differ: {', '.join(self.versions)}{excuse}.")
         return said
 
-    def as_json(self) -> dict[str, Any]:
-        """For results.json."""
-        return {
-            "compared": self.compared,
-            "failed": self.failed,
-            "versions": list(self.versions),
-            "said": self.in_words(),
-            "header": HEADER,
-            "rows": self.rows(),
-        }
+    def record(self) -> Drift:
+        """What results.json says of it."""
+        return Drift(
+            compared=self.compared,
+            failed=self.failed,
+            versions=list(self.versions),
+            said=self.in_words(),
+            header=HEADER,
+            rows=self.rows(),
+        )
 
 
 def difference(before: Saved, after: Saved, gone: Iterable[str] | None = None) -> Difference:
@@ -118,7 +119,7 @@ def difference(before: Saved, after: Saved, gone: Iterable[str] | None = None) -
 
 
 def _changes(
-    check: str, before: Mapping[str, Value], after: Mapping[str, Value], gated: Mapping[str, Allowed | None]
+    check: str, before: Mapping[str, Numbers], after: Mapping[str, Numbers], gated: Mapping[str, Allowed | None]
 ) -> Iterator[Change]:
     for name, tolerance in gated.items():
         if tolerance is None:
@@ -131,7 +132,7 @@ def _changes(
             yield from _drift(check, name, before[name], after[name], tolerance)
 
 
-def _drift(check: str, name: str, before: Value, after: Value, tolerance: Allowed) -> Iterator[Change]:
+def _drift(check: str, name: str, before: Numbers, after: Numbers, tolerance: Allowed) -> Iterator[Change]:
     olds, news = dict(flat(before)), dict(flat(after))
     if olds.keys() != news.keys():
         yield Change("drift", check, name, shape(before), shape(after), "the same shape")
@@ -161,16 +162,16 @@ def excess(before: float | None, after: float | None, tolerance: Allowed) -> flo
     return moved / allowed
 
 
-def flat(value: Value, place: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], float | None]]:
-    """Every number with its place in the lists; a number by itself has the place ()."""
+def flat(value: Numbers, place: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], float | None]]:
+    """Every number with its place in the lists, None where it is not finite; a number by itself has the place ()."""
     if isinstance(value, list):
-        for index, each in enumerate(value):
-            yield from flat(each, (*place, index))
+        for index, item in enumerate(value):
+            yield from flat(item, (*place, index))
     else:
-        yield place, value
+        yield place, value if value is not None and math.isfinite(value) else None
 
 
-def shape(value: Value) -> str:
+def shape(value: Numbers) -> str:
     """`2 x 3 numbers`."""
     sizes = []
     while isinstance(value, list):
@@ -179,11 +180,11 @@ def shape(value: Value) -> str:
     return f"{' x '.join(sizes) or 'one'} number{'s' if sizes else ''}"
 
 
-def shown(value: Value) -> str:
+def shown(value: Numbers) -> str:
     """A number with the digits that tell two of them apart; a list by its shape."""
     if isinstance(value, list):
         return shape(value)
-    return "not finite" if value is None else f"{value:.8g}"
+    return "not finite" if value is None or not math.isfinite(value) else f"{value:.8g}"
 
 
 def version_changes(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> list[str]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from pathlib import Path
 
+from axioms.record import RunRecord, SentenceExample, TextExample
 from axioms.report.spelling import Piece, spelt
 
 RED, BLUE = (214, 39, 40), (31, 119, 180)
@@ -24,12 +27,36 @@ u { text-decoration-thickness: 2px; text-underline-offset: 3px }
 """
 
 
-def page(title: str, by_method: dict[str, list[dict[str, Any]]]) -> str:
+def write_heatmaps(run: RunRecord, folder: Path) -> list[Path]:
+    """Write a page of heatmaps for each spec of the agreement benchmark.
+
+    What an earlier run left there is removed: it would not be of this results.json.
+    """
+    for file in folder.glob("heatmaps-*.html"):
+        file.unlink()
+    written = []
+    for part, checks in run.by_part.items():
+        by_method = {
+            str(check.method): [example for example in check.examples if isinstance(example, SentenceExample)]
+            for check in checks
+            if check.examples
+        }
+        by_method = {method: sentences for method, sentences in by_method.items() if sentences}
+        if by_method:
+            name = re.sub(r"[^\w.-]+", "-", part.replace(".yaml", "").replace(".yml", "")).removeprefix("specs-")
+            file = folder / f"heatmaps-{name}.html"
+            title = f"{checks[0].subject}: the sentences with the highest logit difference"
+            file.write_text(page(title, by_method), encoding="utf-8")
+            written.append(file)
+    return written
+
+
+def page(title: str, by_method: Mapping[str, Sequence[SentenceExample]]) -> str:
     """A page of heatmaps, method by method."""
     parts = [f"<h1>{escape(title)}</h1>"]
-    for method, shown in by_method.items():
+    for method, sentences in by_method.items():
         parts.append(f"<h2>{escape(method)}</h2>")
-        parts += [f"<p>{heatmap(one)}</p>" for one in shown]
+        parts += [f"<p>{heatmap(sentence)}</p>" for sentence in sentences]
     return document(title, "\n".join(parts))
 
 
@@ -42,16 +69,16 @@ def document(title: str, body: str, style: str = "") -> str:
     )
 
 
-def heatmap(one: dict[str, Any]) -> str:
+def heatmap(sentence: SentenceExample) -> str:
     """One sentence; the verb stands in the place of the mask, or at the end."""
     parts = []
-    for token in tokens_of(one):
+    for token in tokens_of(sentence):
         if token.verb:
             parts.append(f' <span class="verb">{escape(token.text)}</span>')
             continue
         inner = f"<u>{escape(token.text)}</u>" if token.truth else escape(token.text)
         parts.append(f'{token.space}<span style="background:{token.colour}" title="{token.score:.3g}">{inner}</span>')
-    return f'{"".join(parts).strip()} <span class="number">{one["difference"]:.2f}</span>'
+    return f'{"".join(parts).strip()} <span class="number">{sentence.difference:.2f}</span>'
 
 
 @dataclass(frozen=True)
@@ -68,22 +95,28 @@ class Token:
     """Whether it is what the model was asked for, and no token of its input."""
 
 
-def tokens_of(one: dict[str, Any]) -> list[Token]:
+def tokens_of(example: TextExample | SentenceExample) -> list[Token]:
     """The tokens of an example; of an agreement sentence with its verb in the place of the mask, or at the end."""
-    largest = max((abs(score) for score in one["scores"]), default=0.0)
-    verb = Token(one["forms"][0], " ", verb=True) if "forms" in one else None
-    words = one.get("words", range(len(one["tokens"])))
-    pieces = spelt(one["tokens"])
-    tokens, asked = [], verb is None
-    for place, (token, score) in enumerate(zip(one["tokens"], one["scores"], strict=True)):
-        word = place in words
-        if verb is not None and not word and "mask" in token.lower():
-            tokens.append(verb)
-            asked = True
-            continue
-        text, space = pieces[place] if word else Piece(token, " ")
-        tokens.append(Token(text, space, score, colour(score, largest), place in one.get("truth", ())))
-    return tokens if asked or verb is None else [*tokens, verb]
+    if isinstance(example, TextExample):
+        return _tokens(example, range(len(example.tokens)), ())
+    verb = Token(example.forms[0], " ", verb=True)
+    tokens = _tokens(example, example.words, example.truth)
+    masks = [
+        place for place, token in enumerate(example.tokens) if place not in example.words and "mask" in token.lower()
+    ]
+    for place in masks:
+        tokens[place] = verb
+    return tokens if masks else [*tokens, verb]
+
+
+def _tokens(example: TextExample | SentenceExample, words: Sequence[int], truth: Sequence[int]) -> list[Token]:
+    """Each token with its colour; special tokens, which are no words, as they are written."""
+    largest = max((abs(score) for score in example.scores), default=0.0)
+    tokens = []
+    for place, (piece, score) in enumerate(zip(spelt(example.tokens), example.scores, strict=True)):
+        text, space = piece if place in words else Piece(example.tokens[place], " ")
+        tokens.append(Token(text, space, score, colour(score, largest), place in truth))
+    return tokens
 
 
 def colour(score: float, largest: float) -> str:

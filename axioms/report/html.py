@@ -1,29 +1,27 @@
-"""index.html: a run as one page that needs nothing else, from what results.json holds."""
+"""index.html: a run as one page that needs nothing else, from its record."""
 
 from __future__ import annotations
 
 import base64
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-from axioms.report.gallery import Picture
-from axioms.report.grid import Grid
+from axioms.papers.grid import Grid
+from axioms.record import CheckRecord, RunRecord
+from axioms.report.drawing import Picture
 from axioms.report.page import KINDS, Section, anchor_of, counts_of, matrix_of, sections_of, verdict_of
 
-EMBEDDED = ("id", "spec", "axiom", "method", "than", "rewrite", "verdict", "passed", "metrics", "reported", "place")
+EMBEDDED = {"id", "spec", "axiom", "method", "than", "rewrite", "verdict", "passed", "metrics", "reported", "place"}
 """What the page's own data has of each check; single values and examples are in results.json."""
 
 
-def html_page(document: dict[str, Any], grids: Sequence[Grid], pictures: Sequence[Picture], root: Path) -> str:
+def html_page(run: RunRecord, grids: Sequence[Grid], pictures: Sequence[Picture], root: Path) -> str:
     """The whole page. `root` is the folder that the specs' names start from: their lines are shown in the page."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    records = document["checks"]
-    sections = sections_of(records, pictures)
-    axioms, matrix = matrix_of(records)
+    sections = sections_of(run, pictures)
+    axioms, matrix = matrix_of(run.checks)
     environment = Environment(
         loader=PackageLoader("axioms.report"),
         autoescape=True,
@@ -33,20 +31,20 @@ def html_page(document: dict[str, Any], grids: Sequence[Grid], pictures: Sequenc
     )
     environment.filters["picture"] = _data_address
     return environment.get_template("index.html").render(
-        document=document,
-        verdict=verdict_of(document),
-        counts=counts_of(records),
+        run=run,
+        verdict=verdict_of(run),
+        counts=counts_of(run.checks),
         kinds=KINDS,
         axioms=axioms,
         matrix=matrix,
         grids=grids,
-        shared=[picture for picture in pictures if picture.spec is None],
+        shared=[picture for picture in pictures if picture.part is None],
         sections=sections,
         methods=sorted({entry.method for section in sections for entry in section.entries}),
         every_axiom=sorted({entry.axiom for section in sections for entry in section.entries}),
-        skipped=Counter(each["reason"] for each in document["skipped"]).most_common(),
+        skipped=Counter(check.reason for check in run.skipped).most_common(),
         sources=_sources(sections, root),
-        data=_embedded(document),
+        data=_embedded(run),
     )
 
 
@@ -67,8 +65,12 @@ def _sources(sections: Iterable[Section], root: Path) -> dict[str, tuple[str, li
     }
 
 
-def _embedded(document: dict[str, Any]) -> str:
+def _embedded(run: RunRecord) -> str:
     """The run as JSON that may stand in a page."""
-    checks = [{key: record.get(key) for key in EMBEDDED} for record in document["checks"]]
-    text = json.dumps({**document, "checks": checks}, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c")
+    head = run.model_dump_json(exclude={"checks"})
+    checks = ",".join(_embedded_check(check) for check in run.checks)
+    return f'{head[:-1]},"checks":[{checks}]}}'.replace("<", "\\u003c")
+
+
+def _embedded_check(check: CheckRecord) -> str:
+    return check.model_dump_json(include=EMBEDDED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from axioms.report.grid import Block, Cell, Grid
+from axioms.papers.grid import Block, Cell, Grid
 
 PACKAGES = "booktabs,graphicx,rotating,xcolor"
 SPECIAL = {
@@ -95,7 +95,7 @@ def _pages(grid: Grid, rows: int) -> Iterator[list[Block]]:
     """The blocks that stand together on a page, in order; a block that is longer than a page goes on on the next."""
     page: list[Block] = []
     for block in (piece for whole in grid.blocks for piece in _pieces(whole, rows)):
-        if page and sum(len(each.rows) for each in page) + len(block.rows) > rows:
+        if page and sum(len(other.rows) for other in page) + len(block.rows) > rows:
             yield page
             page = []
         page.append(block)
@@ -159,4 +159,6 @@ def _minus(text: str) -> str:
 
 def escape(text: str) -> str:
     """Text that LaTeX prints as it is; a character that pdflatex cannot print stands as its number."""
-    return "".join(SPECIAL.get(each, each if each <= LAST_ACCENTED else f"[U+{ord(each):04X}]") for each in text)
+    return "".join(
+        SPECIAL.get(letter, letter if letter <= LAST_ACCENTED else f"[U+{ord(letter):04X}]") for letter in text
+    )

@@ -6,14 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
-from typing import Any
 
-from axioms.report.gallery import Picture
+from axioms.record import CheckRecord, ImageExample, Quantity, RunRecord, SentenceExample
+from axioms.report.drawing import Picture
 from axioms.report.heatmaps import Token, tokens_of
-from axioms.report.tables import Row, comparisons, label, printed, show
+from axioms.report.tables import comparisons, label, single_checks
+from axioms.report.text import Table, printed, show
 
-Record = dict[str, Any]
 KINDS = {
     "failed": ("✗", "failed"),
     "violated": ("≠", "violated, as claimed"),
@@ -56,18 +55,29 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Section:
-    """One spec."""
+class Text:
+    """A text of which the relevance was kept."""
 
+    title: str
+    """What the model's output is."""
+    is_sentence: bool
+    """Whether it is one of the agreement benchmark."""
+    by_method: dict[str, list[Token]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Section:
+    """One spec, or one of its subjects where it has several."""
+
+    name: str
     spec: str
     anchor: str
-    first: Record
+    first: CheckRecord
     counts: dict[str, int]
     entries: list[Entry]
-    compared: tuple[Row, list[Row]]
+    compared: Table
     pictures: list[Picture]
-    texts: list[tuple[str, list[tuple[str, list[Token]]]]]
-    """What each text's output is, and by method its tokens with their relevance."""
+    texts: list[Text]
 
     @property
     def verdict(self) -> str:
@@ -75,10 +85,9 @@ class Section:
         return in_words(self.counts)
 
     @property
-    def subject(self) -> str:
-        """What it is about; the model alone, where its rewrites are."""
-        name = str(self.first["subject"])
-        return name.rpartition(" / ")[0] if self.first.get("rewrite") else name
+    def marks_subjects(self) -> bool:
+        """Whether its texts are sentences whose grammatical subject is marked."""
+        return any(text.is_sentence for text in self.texts)
 
 
 @dataclass(frozen=True)
@@ -99,14 +108,14 @@ class Place:
         return in_words(self.counts) if self.counts else "not checked"
 
 
-def kind_of(record: Record) -> str:
+def kind_of(check: CheckRecord) -> str:
     """What a check came to."""
-    return str(record["verdict"]) if record["passed"] and record["verdict"] in KINDS else "failed"
+    return check.verdict if check.passed and check.verdict in KINDS else "failed"
 
 
-def counts_of(records: Iterable[Record]) -> dict[str, int]:
+def counts_of(checks: Iterable[CheckRecord]) -> dict[str, int]:
     """How many checks came to what, the most telling first."""
-    counted = Counter(kind_of(record) for record in records)
+    counted = Counter(kind_of(check) for check in checks)
     return {kind: counted[kind] for kind in KINDS if counted[kind]}
 
 
@@ -118,86 +127,94 @@ def in_words(counts: dict[str, int]) -> str:
     )
 
 
-def verdict_of(document: dict[str, Any]) -> str:
+def verdict_of(run: RunRecord) -> str:
     """The run in one line."""
-    records, skipped = document["checks"], len(document["skipped"])
-    failed = sum(not record["passed"] for record in records)
-    rest = f" {skipped:,} were skipped." if skipped else ""
-    unfinished = "" if document["run"]["status"] in ("passed", "failed") else " The run was not finished."
-    if failed:
-        return f"{failed:,} of {len(records):,} checks fail.{rest}{unfinished}"
-    return f"All {len(records):,} checks pass: {in_words(counts_of(records))}.{rest}{unfinished}"
+    rest = f" {len(run.skipped):,} were skipped." if run.skipped else ""
+    unfinished = "" if run.run.status in ("passed", "failed") else " The run was not finished."
+    if run.failed:
+        return f"{len(run.failed):,} of {len(run.checks):,} checks fail.{rest}{unfinished}"
+    return f"All {len(run.checks):,} checks pass: {in_words(counts_of(run.checks))}.{rest}{unfinished}"
 
 
-def matrix_of(records: Sequence[Record]) -> tuple[list[str], dict[str, list[Place]]]:
+def matrix_of(checks: Sequence[CheckRecord]) -> tuple[list[str], dict[str, list[Place]]]:
     """The axioms, and for each method its row."""
-    single = [record for record in records if record["than"] is None and record["method"] is not None]
-    axioms = list(dict.fromkeys(record["axiom"] for record in single))
+    by_place: dict[tuple[str, str], list[CheckRecord]] = {}
+    for check in single_checks(checks):
+        by_place.setdefault((str(check.method), check.axiom), []).append(check)
+    axioms = list(dict.fromkeys(axiom for _, axiom in by_place))
     axioms.sort(key=lambda axiom: FOREMOST.index(axiom) if axiom in FOREMOST else len(FOREMOST))
-    by_place: dict[tuple[str, str], list[Record]] = {}
-    for record in single:
-        by_place.setdefault((record["method"], record["axiom"]), []).append(record)
-    methods = dict.fromkeys(record["method"] for record in single)
     return axioms, {
-        method: [Place(axiom, counts_of(by_place.get((method, axiom), ()))) for axiom in axioms] for method in methods
+        method: [Place(axiom, counts_of(by_place.get((method, axiom), ()))) for axiom in axioms]
+        for method in dict.fromkeys(method for method, _ in by_place)
     }
 
 
-def sections_of(records: Sequence[Record], pictures: Sequence[Picture]) -> list[Section]:
+def sections_of(run: RunRecord, pictures: Sequence[Picture]) -> list[Section]:
     """Each spec: those that failed come first, then those in the folder itself, then those in folders of it."""
-    found = []
-    for spec, group in groupby(records, key=lambda record: str(record["spec"])):
-        mine = list(group)
-        entries = [_entry(record) for record in mine]
-        drawn = [picture for picture in pictures if picture.spec == spec]
-        made = Section(spec, anchor_of(spec), mine[0], counts_of(mine), entries, comparisons(mine), drawn, _texts(mine))
-        found.append(made)
-    return sorted(found, key=lambda section: ("failed" not in section.counts, section.spec.count("/"), section.spec))
+    sections = [
+        Section(
+            name=part,
+            spec=checks[0].spec,
+            anchor=anchor_of(part),
+            first=checks[0],
+            counts=counts_of(checks),
+            entries=[_entry(check) for check in checks],
+            compared=comparisons(checks),
+            pictures=[picture for picture in pictures if picture.part == part],
+            texts=_texts(checks),
+        )
+        for part, checks in run.by_part.items()
+    ]
+    return sorted(sections, key=lambda section: ("failed" not in section.counts, section.spec.count("/"), section.name))
 
 
-def _entry(record: Record) -> Entry:
-    place = record.get("place") or f"{record['spec']}:{record['line']}"
-    file, _, line = place.rpartition(":")
-    reason = record["reason"] if not record["passed"] or record["verdict"] == "refused" else ""
+def _entry(check: CheckRecord) -> Entry:
+    file, line = check.place.file, check.place.line
+    reason = check.reason if not check.passed or check.verdict == "refused" else ""
     return Entry(
-        kind=kind_of(record),
-        axiom=record["axiom"],
-        method=label(record),
-        rewrite=record.get("rewrite") or "",
-        lines=_lines(record),
-        reason="; ".join(each for each in (reason, record.get("because")) if each),
-        place=f"line {line}" if file == record["spec"] else f"{file.rpartition('/')[2]}, line {line}",
+        kind=kind_of(check),
+        axiom=check.axiom,
+        method=label(check),
+        rewrite=check.rewrite or "",
+        lines=_lines(check),
+        reason="; ".join(text for text in (reason, check.because) if text),
+        place=f"line {line}" if file == check.spec else f"{file.rpartition('/')[2]}, line {line}",
         file=file,
         anchor=f"{anchor_of(file)}-L{line}",
     )
 
 
-def _lines(record: Record) -> list[Line]:
+def _lines(check: CheckRecord) -> list[Line]:
     """A line for each metric, with the bounds that decided."""
     bounds: dict[str, list[str]] = {}
-    for each in record["bounds"]:
-        bounds.setdefault(each["metric"], []).append(each["bound"])
-    measured = {each["metric"]: each for each in record["bounds"]} | record["metrics"]
+    measured: dict[str, Quantity] = {}
+    for decision in check.bounds:
+        bounds.setdefault(decision.metric, []).append(decision.bound)
+        measured[decision.metric] = decision
     lines = []
-    for name in dict.fromkeys([*bounds, *record["metrics"]]):
-        paper = record["reported"].get(name)
-        quantity = measured[name]
+    for name, quantity in {**measured, **check.metrics}.items():
+        paper = check.reported.get(name)
         said = "" if paper is None else printed(paper)
-        lines.append(Line(name, show(quantity), quantity["n"], bounds.get(name, []), said))
+        lines.append(Line(name, show(quantity), quantity.n, bounds.get(name, []), said))
     return lines
 
 
-def _texts(records: Sequence[Record]) -> list[tuple[str, list[tuple[str, list[Token]]]]]:
+def _texts(checks: Sequence[CheckRecord]) -> list[Text]:
     """The texts of which the relevance was kept, each with the methods that attributed it."""
-    found: dict[tuple[str, ...], tuple[str, dict[str, list[Token]]]] = {}
-    for record in records:
-        for one in record.get("examples") or ():
-            if "tokens" in one:
-                output = one.get("difference", one.get("output", 0.0))
-                title = f"output {output:.2f}" if "forms" not in one else f"{one['forms'][0]}, difference {output:.2f}"
-                _, by_method = found.setdefault(tuple(one["tokens"]), (title, {}))
-                by_method.setdefault(record["method"], tokens_of(one))
-    return [(title, list(by_method.items())) for title, by_method in found.values()]
+    texts: dict[tuple[str, ...], Text] = {}
+    for check in checks:
+        for example in check.examples:
+            if isinstance(example, ImageExample):
+                continue
+            is_sentence = isinstance(example, SentenceExample)
+            title = (
+                f"{example.forms[0]}, difference {example.difference:.2f}"
+                if isinstance(example, SentenceExample)
+                else f"output {example.output:.2f}"
+            )
+            text = texts.setdefault(tuple(example.tokens), Text(title, is_sentence))
+            text.by_method.setdefault(str(check.method), tokens_of(example))
+    return list(texts.values())
 
 
 def anchor_of(name: str) -> str:

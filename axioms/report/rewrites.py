@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from axioms.report.tables import markdown
+from axioms.record import CheckRecord, SkippedCheck
+from axioms.report.text import Table, markdown
 
-Row = list[str]
-INVARIANCE = "implementation_invariance"
-FORWARD = "forward_equivalence"
+INVARIANCE, GAP = "implementation_invariance", "relative_gap.max"
+FORWARD, FORWARD_GAP = "forward_equivalence", "gap.max"
 
 
 @dataclass(frozen=True)
@@ -18,6 +17,7 @@ class Cell:
     """One method on one rewrite of one model."""
 
     model: str
+    """The part of the run, or what an audit was asked about."""
     method: str
     rewrite: str
     verdict: str
@@ -36,44 +36,30 @@ class Cell:
         return self.verdict
 
 
-def cells_of(records: Iterable[Mapping[str, Any]]) -> list[Cell]:
-    """The cells among the records of a run."""
-    found = []
-    for record in records:
-        if record.get("rewrite") is None or record["axiom"] != INVARIANCE:
-            continue
-        values = record["values"].get("relative_gap") or []
-        gap = None if not values or any(each is None for each in values) else max(values)
-        claimed = bool(record["violation_claimed"])
-        why = record.get("because") or ("" if record["verdict"] != "refused" else record["reason"])
-        found.append(
-            Cell(
-                record["spec"],
-                record["method"],
-                record["rewrite"],
-                record["verdict"],
-                gap,
-                record["passed"],
-                claimed,
-                why,
-            )
-        )
-    return found
+def cells_of(checks: Iterable[CheckRecord]) -> list[Cell]:
+    """The cells among the checks of a run."""
+    cells = []
+    for check in checks:
+        if check.rewrite is not None and check.axiom == INVARIANCE:
+            largest = check.quantity(GAP)
+            gap = None if largest is None else largest.number
+            why = check.because or ("" if check.verdict != "refused" else check.reason)
+            place = (check.part, str(check.method), check.rewrite)
+            cells.append(Cell(*place, check.verdict, gap, check.passed, check.violation_claimed, why))
+    return cells
 
 
-def matrix_of(cells: Sequence[Cell]) -> tuple[Row, list[Row]]:
-    """Header and rows of rewrite x method, for the cells of one model."""
+def matrix_of(cells: Sequence[Cell]) -> Table:
+    """Rewrite x method, for the cells of one model."""
     methods = list(dict.fromkeys(cell.method for cell in cells))
-    by_place = {(cell.rewrite, cell.method): cell for cell in cells}
-    rows = []
-    for rewrite in dict.fromkeys(cell.rewrite for cell in cells):
-        found = [by_place.get((rewrite, method)) for method in methods]
-        rows.append([rewrite, *("-" if cell is None else cell.text for cell in found)])
+    texts = {(cell.rewrite, cell.method): cell.text for cell in cells}
+    rewrites = dict.fromkeys(cell.rewrite for cell in cells)
+    rows = [[rewrite, *(texts.get((rewrite, method), "-") for method in methods)] for rewrite in rewrites]
     return ["", *methods], rows
 
 
-def violations_of(cells: Iterable[Cell]) -> tuple[Row, list[Row]]:
-    """Header and rows of everything that is violated or refused, with its size and the reason that the spec gives."""
+def violations_of(cells: Iterable[Cell]) -> Table:
+    """Everything that is violated or refused, with its size and the reason that the spec gives."""
     rows = []
     for cell in cells:
         if cell.verdict != "holds":
@@ -82,43 +68,36 @@ def violations_of(cells: Iterable[Cell]) -> tuple[Row, list[Row]]:
     return ["rewrite", "method", "", "gap", "why"], rows
 
 
-def applicability(records: Iterable[Mapping[str, Any]], skipped: Mapping[str, str]) -> tuple[Row, list[Row]]:
-    """Header and rows of rewrite x model: the forward gap where it applies, else why it does not."""
+def applicability(checks: Iterable[CheckRecord], skipped: Iterable[SkippedCheck]) -> Table:
+    """Rewrite x part of the run: the forward gap where the rewrite applies, else why it does not."""
     table: dict[str, dict[str, str]] = {}
-    for record in records:
-        if record.get("rewrite") is None or record["axiom"] != FORWARD:
-            continue
-        refused = record["verdict"] == "refused"
-        gap = max(record["values"].get("gap") or [0.0], key=lambda each: each if each is not None else float("inf"))
-        shown = f"no: {record['reason']}" if refused else "not finite" if gap is None else f"{gap:.0e}"
-        table.setdefault(record["rewrite"], {})[record["spec"]] = shown
-    for nodeid, reason in skipped.items():
-        spec, _, item = nodeid.partition(f"::{FORWARD}[")
-        if item and "does not apply" in reason:
-            table.setdefault(item.rstrip("]"), {})[spec] = f"no: {reason.partition(': ')[2]}"
-    specs = sorted({spec for row in table.values() for spec in row})
-    rows = [[name, *(table[name].get(spec, "-") for spec in specs)] for name in sorted(table)]
+    applies: dict[str, int] = {}
+    for check in checks:
+        if check.rewrite is not None and check.axiom == FORWARD:
+            refused = check.verdict == "refused"
+            table.setdefault(check.rewrite, {})[check.part] = f"no: {check.reason}" if refused else _forward_gap(check)
+            applies[check.part] = applies.get(check.part, 0) + (not refused)
+    for absent in skipped:
+        if absent.rewrite is not None and absent.axiom == FORWARD and absent.not_applicable is not None:
+            table.setdefault(absent.rewrite, {})[absent.part] = f"no: {absent.not_applicable}"
+    parts = sorted({part for row in table.values() for part in row})
+    rows = [[name, *(table[name].get(part, "-") for part in parts)] for name in sorted(table)]
     if rows:
-        counts = (sum(row.get(spec, "no").partition(":")[0] != "no" for row in table.values()) for spec in specs)
-        rows.append(["rewrites that apply", *map(str, counts)])
-    return ["rewrite", *specs], rows
+        rows.append(["rewrites that apply", *(str(applies.get(part, 0)) for part in parts)])
+    return ["rewrite", *parts], rows
 
 
-def matrix_markdown(records: Sequence[Mapping[str, Any]]) -> list[str]:
+def _forward_gap(check: CheckRecord) -> str:
+    gap = check.quantity(FORWARD_GAP)
+    return "not finite" if gap is None or gap.number is None else f"{gap.number:.0e}"
+
+
+def matrix_markdown(checks: Sequence[CheckRecord]) -> list[str]:
     """The tables of one spec: the matrix, and everything that is violated with its size."""
-    cells = cells_of(records)
+    cells = cells_of(checks)
     header, rows = violations_of(cells)
     lines = [*markdown(*matrix_of(cells)), "", "`VIOLATED*`: violated, as the spec claims.", ""]
     return [*lines, *(markdown(header, rows) if rows else ["Nothing is violated."]), ""]
-
-
-def applicability_markdown(records: Sequence[Mapping[str, Any]], skipped: Mapping[str, str]) -> list[str]:
-    """Which rewrites apply where; nothing where no check was about one."""
-    header, rows = applicability(records, skipped)
-    if not rows:
-        return []
-    about = "Where a rewrite applies, the largest forward gap in float64; else why it does not."
-    return ["## Rewrites", "", about, "", *markdown(header, rows), ""]
 
 
 def in_one_line(cells: Sequence[Cell]) -> str:

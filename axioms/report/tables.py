@@ -1,194 +1,142 @@
-"""Records as rows: the matrix of verdicts, and the measured numbers beside the paper's."""
+"""The checks of a run as rows: the matrix of verdicts, the numbers beside the paper's, and what does not exist."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-Record = dict[str, Any]
-Row = list[str]
+from axioms.record import CheckRecord
+from axioms.report.text import Table, brief, effect, printed, short_list, show
 
 FAILED, CLAIMED, HOLDS, REFUSED = "FAILED", "VIOLATED*", "holds", "refused"
 MOST_TELLING = (FAILED, CLAIMED, HOLDS)
 
 
-def cell(record: Record) -> str:
+def cell(check: CheckRecord) -> str:
     """A verdict as a reader should see it: `VIOLATED*` is a violation that the spec claims; a record is its number."""
-    if not record["passed"]:
+    if not check.passed:
         return FAILED
-    if record["verdict"] in ("violated", "holds"):
-        return CLAIMED if record["verdict"] == "violated" else HOLDS
-    if record["verdict"] == "refused":
-        return REFUSED
-    first = next(iter(record["metrics"])).rpartition("left.")[2]
-    sides = [
-        quantity for name, quantity in record["metrics"].items() if name in (first, f"left.{first}", f"right.{first}")
+    judged = {"violated": CLAIMED, "holds": HOLDS, "refused": REFUSED}
+    if check.verdict in judged:
+        return judged[check.verdict]
+    first = next(iter(check.metrics)).rpartition("left.")[2]
+    sides = [check.metrics[name] for name in (first, f"left.{first}", f"right.{first}") if name in check.metrics]
+    values = [side.value for side in sides]
+    texts = [short_list(value) if isinstance(value, list) else brief(value or 0.0) for value in values]
+    return " / ".join(dict.fromkeys(texts))
+
+
+def matrix(checks: Sequence[CheckRecord]) -> Table:
+    """Method x axiom; where several specs meet in a cell, the most telling one stands for all."""
+    single = single_checks(checks)
+    axioms = list(dict.fromkeys(check.axiom for check in single))
+    cells: dict[tuple[str | None, str], list[str]] = {}
+    for check in single:
+        cells.setdefault((check.method, check.axiom), []).append(cell(check))
+    rows = [
+        [method, *(_most_telling(cells.get((method, axiom), ["-"])) for axiom in axioms)]
+        for method in dict.fromkeys(str(check.method) for check in single)
     ]
-    values = [quantity["value"] for quantity in sides]
-    return " / ".join(dict.fromkeys(short_list(each) if isinstance(each, list) else brief(each) for each in values))
-
-
-def matrix(records: Sequence[Record]) -> tuple[Row, list[Row]]:
-    """Header and rows of method x axiom; where several specs meet in a cell, the most telling one stands for all."""
-    single = [record for record in records if record["than"] is None and record["method"] is not None]
-    axioms = list(dict.fromkeys(record["axiom"] for record in single))
-    rows = []
-    for method in dict.fromkeys(record["method"] for record in single):
-        row = [method]
-        for axiom in axioms:
-            cells = [cell(each) for each in single if each["axiom"] == axiom and each["method"] == method]
-            told = [verdict for verdict in MOST_TELLING if verdict in cells]
-            row.append(told[0] if told else cells[0] if cells else "-")
-        rows.append(row)
     return ["", *axioms], rows
 
 
-def beside_paper(records: Sequence[Record]) -> tuple[Row, list[Row]]:
-    """Header and rows of every number that a paper printed, with ours beside it."""
+def single_checks(checks: Iterable[CheckRecord]) -> list[CheckRecord]:
+    """The checks of one method, which are neither comparisons nor about the model alone."""
+    return [check for check in checks if check.than is None and check.method is not None]
+
+
+def _most_telling(cells: Sequence[str]) -> str:
+    return next((verdict for verdict in MOST_TELLING if verdict in cells), cells[0])
+
+
+def beside_paper(checks: Sequence[CheckRecord]) -> Table:
+    """Every number that a paper printed, with ours beside it."""
     rows = [
         [
-            label(record),
-            f"{record['axiom']}.{name}",
-            show(record["metrics"][name]),
-            str(record["metrics"][name]["n"]),
+            label(check),
+            f"{check.axiom}.{name}",
+            show(check.metrics[name]),
+            str(check.metrics[name].n),
             printed(paper),
         ]
-        for record in records
-        for name, paper in record["reported"].items()
+        for check in checks
+        for name, paper in check.reported.items()
     ]
     return ["method", "metric", "ours (interval)", "n", "paper"], rows
 
 
-def numbers(records: Sequence[Record]) -> tuple[Row, list[Row]]:
-    """Header and rows of method x metric, for the records of one axiom; the paper's number follows ours."""
-    names = list(dict.fromkeys(name for record in records for name in record["metrics"]))
+def numbers(checks: Sequence[CheckRecord]) -> Table:
+    """Method x metric, for the checks of one axiom; the paper's number follows ours."""
+    names = list(dict.fromkeys(name for check in checks for name in check.metrics))
     rows = []
-    for record in records:
-        row = [label(record)]
+    for check in checks:
+        row = [label(check)]
         for name in names:
-            text = show(record["metrics"][name]) if name in record["metrics"] else "-"
-            paper = record["reported"].get(name)
+            text = show(check.metrics[name]) if name in check.metrics else "-"
+            paper = check.reported.get(name)
             row.append(text if paper is None else f"{text}; paper {printed(paper)}")
         rows.append(row)
     return ["", *names], rows
 
 
-def comparisons(records: Sequence[Record]) -> tuple[Row, list[Row]]:
-    """Header and rows of every comparison: the difference, its interval, the paired test and the effect sizes."""
+def comparisons(checks: Sequence[CheckRecord]) -> Table:
+    """Every comparison of a spec: the difference, its interval, the paired test and the effect sizes."""
+    compared = [check for check in checks if check.paired]
+    several = len({check.removal for check in compared}) > 1
     rows = [
         [
-            f"{label(record)}{_under(record)}",
-            f"{record['axiom']}.{name}",
-            show({**each, "value": each["difference"]}),
-            *effect(each),
-            "recorded" if record["verdict"] == "recorded" else cell(record),
+            label(check) + (f", {check.removal}" if several and check.removal else ""),
+            f"{check.axiom}.{name}",
+            show(test.quantity),
+            *effect(test),
+            "recorded" if check.verdict == "recorded" else cell(check),
         ]
-        for record in records
-        for name, each in record["paired"].items()
+        for check in compared
+        for name, test in check.paired.items()
     ]
     return ["comparison", "metric", "difference (interval)", "p", "Holm p", "d_z", "wins", "verdict"], rows
 
 
-def _under(record: Record) -> str:
-    """The removal that a comparison is about, where its spec has several."""
-    before, _, removal = record["id"].removesuffix("]").partition(f"{record['method']}-over-{record['than']}-")
-    return f", {removal}" if before and removal and not removal.isdigit() else ""
+def label(check: CheckRecord) -> str:
+    """What a check is about."""
+    name = f"the {check.about}" if check.method is None else check.method
+    return f"{name} over {check.than}" if check.than else name
 
 
-def effect(paired: dict[str, Any]) -> Row:
-    """p, Holm's p, d_z and the share of wins of a comparison."""
-    d_z = "-" if paired["d_z"] is None else f"{paired['d_z']:.2f}"
-    return [f"{paired['p']:.2g}", f"{paired['p_holm']:.2g}", d_z, f"{paired['wins']:.0%}"]
+def axiom_labels(checks: Sequence[CheckRecord]) -> list[str]:
+    """The axiom of each check, with its options where these checks have it with others: `precision (dtype x)`."""
+    variants: dict[str, list[dict[str, Any]]] = {}
+    for check in checks:
+        options = variants.setdefault(check.axiom, [])
+        if check.axiom_options not in options:
+            options.append(check.axiom_options)
+
+    def named(check: CheckRecord) -> str:
+        options = ", ".join(f"{name} {value}" for name, value in check.axiom_options.items())
+        return f"{check.axiom} ({options})" if options and len(variants[check.axiom]) > 1 else check.axiom
+
+    return [named(check) for check in checks]
 
 
-def label(record: Record) -> str:
-    """What a record is about."""
-    method = record["method"] or ("the model" if record["id"].endswith("[model]") else "the pair")
-    return f"{method} over {record['than']}" if record["than"] else method
+def nonexistent(checks: Iterable[CheckRecord]) -> Table:
+    """Combinations that do not exist, a row for each reason of a spec: an axiom that a model has no two sides for, a
+    method that is not defined for it. What a rewrite refuses stands in its own matrix.
+    """
+    plain = [check for check in checks if check.rewrite is None and check.method is not None]
+    rows = []
+    for part in dict.fromkeys(check.part for check in plain):
+        here = [check for check in plain if check.part == part]
+        pairs = list(zip(axiom_labels(here), (str(check.method) for check in here), strict=True))
+        reasons = [(check.because or check.reason) if check.verdict == "refused" else None for check in here]
+        for reason in dict.fromkeys(reason for reason in reasons if reason is not None):
+            refused = [pair for pair, other in zip(pairs, reasons, strict=True) if other == reason]
+            rows.append([part, _either(refused, pairs, 0), _either(refused, pairs, 1), reason])
+    return ["spec", "axiom", "method", "because"], rows
 
 
-def axiom_labels(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The axiom of each record, with its options where these records have it with others: `precision (dtype x)`."""
-    found: dict[str, list[Any]] = {}
-    for record in records:
-        options = found.setdefault(record["axiom"], [])
-        if record["axiom_options"] not in options:
-            options.append(record["axiom_options"])
-
-    def one(record: Mapping[str, Any]) -> str:
-        options = ", ".join(f"{name} {value}" for name, value in record["axiom_options"].items())
-        return f"{record['axiom']} ({options})" if options and len(found[record["axiom"]]) > 1 else record["axiom"]
-
-    return [one(record) for record in records]
-
-
-def show(quantity: dict[str, Any]) -> str:
-    """A number with its interval."""
-    value, interval = quantity["value"], quantity["interval"]
-    if value is None:
-        return "not finite"
-    if isinstance(value, list):
-        return short_list(value)
-    text = short(value)
-    return text if interval is None else f"{text} [{short(interval[0])}, {short(interval[1])}]"
-
-
-def printed(paper: float | list[float]) -> str:
-    """What a paper printed: a number, or one for each layer."""
-    return short_list(paper) if isinstance(paper, list) else f"{paper:.4f}"
-
-
-def brief(number: float) -> str:
-    """Two decimals, or the order of magnitude of what they would hide."""
-    if number != 0 and abs(number) < 0.005:
-        return f"{number:.0e}"
-    return f"{number:.2f}"
-
-
-def short(number: float) -> str:
-    """Four decimals for ordinary numbers, scientific for the very small and large."""
-    if number == 0 or 1e-3 <= abs(number) < 1e5:
-        return f"{number:.4f}"
-    return f"{number:.2e}"
-
-
-def short_list(values: list[Any]) -> str:
-    """Up to one row of up to eight numbers."""
-    row = values[0] if values and isinstance(values[0], list) else values
-    numbers = ", ".join("nan" if number is None else f"{number:.6g}" for number in row[:8])
-    more = len(row) > 8 or (row is not values and len(values) > 1)
-    return f"[{numbers}{', ...' if more else ''}]"
-
-
-def aligned(header: Row, rows: list[Row]) -> list[str]:
-    """Columns padded to equal width."""
-    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
-    return [
-        "  ".join(value.ljust(width) for value, width in zip(row, widths, strict=True)).rstrip()
-        for row in [header, *rows]
-    ]
-
-
-def within(width: int, header: Row, rows: list[Row]) -> list[str]:
-    """The same in as many blocks of columns as the width asks for, each with the first column."""
-    lines: list[str] = []
-    start = 1
-    while start < len(header):
-        stop = start + 1
-        while stop < len(header) and len(aligned(*_columns(header, rows, start, stop + 1))[0]) <= width:
-            stop += 1
-        lines += ([""] if lines else []) + aligned(*_columns(header, rows, start, stop))
-        start = stop
-    return lines
-
-
-def _columns(header: Row, rows: list[Row], start: int, stop: int) -> tuple[Row, list[Row]]:
-    """The first column and those from `start` to `stop`, without the rows that have nothing in them."""
-    chosen = [[row[0], *row[start:stop]] for row in rows if set(row[start:stop]) != {"-"}]
-    return [header[0], *header[start:stop]], chosen
-
-
-def markdown(header: Row, rows: list[Row]) -> list[str]:
-    """A Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return ["| " + " | ".join(value.replace("|", "\\|") for value in line) + " |" for line in lines]
+def _either(pairs: Sequence[tuple[str, str]], every: Sequence[tuple[str, str]], place: int) -> str:
+    """The axioms (0) or methods (1) of these pairs, or `every` where those that they occur with occur with no other."""
+    names = list(dict.fromkeys(pair[place] for pair in pairs))
+    partners = {pair[1 - place] for pair in pairs}
+    all_of_them = {pair[place] for pair in every if pair[1 - place] in partners}
+    return "every" if set(names) == all_of_them else ", ".join(names)

@@ -1,8 +1,10 @@
-"""Relevance that a report can show: a few sentences, texts or images of a subject, as plain values."""
+"""Relevance that a report can show: a few sentences, texts or images of a subject."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from axioms.record import ImageExample, SentenceExample, TextExample
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -18,50 +20,50 @@ DIGITS = 5
 """Enough for a colour and a tooltip; results.json has the metrics in full."""
 
 
-def sentences(subject: BuiltSubject, found: Attribution) -> list[dict[str, Any]]:
+def sentences(subject: BuiltSubject, attribution: Attribution) -> list[SentenceExample]:
     """The sentences with the highest logit difference, with the relevance of each of their tokens."""
     agreement = subject.data.agreement
     if agreement is None:
         return []
-    highest = found.output.argsort(descending=True)[:SENTENCES].tolist()
+    highest = attribution.output.argsort(descending=True)[:SENTENCES].tolist()
     return [
-        {
-            "tokens": list(subject.tokens[index]),
-            "scores": found.scores[index, : len(subject.tokens[index])].tolist(),
-            "truth": list(agreement.aligned[index].truth),
-            "words": list(agreement.aligned[index].words),
-            "forms": list(agreement.aligned[index].sample.forms),
-            "difference": float(found.output[index]),
-        }
+        SentenceExample(
+            tokens=list(subject.tokens[index]),
+            scores=attribution.scores[index, : len(subject.tokens[index])].tolist(),
+            truth=list(agreement.aligned[index].truth),
+            words=list(agreement.aligned[index].words),
+            forms=agreement.aligned[index].sample.forms,
+            difference=float(attribution.output[index]),
+        )
         for index in highest
     ]
 
 
-def texts(subject: BuiltSubject, found: Attribution) -> list[dict[str, Any]]:
+def texts(subject: BuiltSubject, attribution: Attribution) -> list[TextExample]:
     """The first texts, with the relevance of each of their tokens."""
     return [
-        {
-            "tokens": list(tokens),
-            "scores": rounded(found.scores[index, : len(tokens)]),
-            "output": float(found.output[index]),
-        }
+        TextExample(
+            tokens=list(tokens),
+            scores=rounded(attribution.scores[index, : len(tokens)]),
+            output=float(attribution.output[index]),
+        )
         for index, tokens in enumerate(subject.tokens[:EXAMPLES])
     ]
 
 
-def images(subject: BuiltSubject, left: Attribution, right: Attribution) -> list[dict[str, Any]]:
+def images(subject: BuiltSubject, left: Attribution, right: Attribution) -> list[ImageExample]:
     """The first images, with the relevance of each pixel for the left and for the right model of a pair."""
     shape = subject.data.shape
     pixels = subject.sides["left"].inputs.features
     if shape is None or pixels.shape[1] != shape[0] * shape[1]:
         return []
     return [
-        {
-            "name": subject.data.name(index),
-            "image": rounded(pixels[index].reshape(shape)),
-            "left": rounded(left.scores[index].reshape(shape)),
-            "right": rounded(right.scores[index].reshape(shape)),
-        }
+        ImageExample(
+            name=subject.data.name(index),
+            image=rounded(pixels[index].reshape(shape)),
+            left=rounded(left.scores[index].reshape(shape)),
+            right=rounded(right.scores[index].reshape(shape)),
+        )
         for index in range(min(EXAMPLES, len(pixels)))
     ]
 
@@ -75,4 +77,4 @@ def rounded(values: Tensor) -> list[Any]:
 
 
 def _digits(values: list[Any]) -> list[Any]:
-    return [_digits(each) if isinstance(each, list) else float(f"{each:.{DIGITS}g}") for each in values]
+    return [_digits(value) if isinstance(value, list) else float(f"{value:.{DIGITS}g}") for value in values]

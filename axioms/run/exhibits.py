@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from axioms.core.registry import METHODS
 from axioms.core.values import Values
 from axioms.engine.attribution import Attribution
 from axioms.properties.helpers.accounts import accounts_of
+from axioms.record import Example
 from axioms.run.case import Case, identity
 from axioms.run.examples import EXAMPLES, images, sentences, texts
 from axioms.run.measuring import is_adapted
@@ -23,7 +24,7 @@ CONSERVING = ("conservation", "ledger")
 SHOWN = ("scores", "output", "total")
 
 
-def examples_of(check: Check, case: Case) -> list[Any]:
+def examples_of(check: Check, case: Case) -> Sequence[Example]:
     """Return what a report can show of the relevance itself, on a few of the examples."""
     method, subject = check.method, case.subject
     if method is None or check.rewrite is not None:
@@ -41,7 +42,7 @@ def examples_of(check: Check, case: Case) -> list[Any]:
 def accounts_by_side(check: Check, case: Case) -> dict[str, dict[str, Any]]:
     """Return the ledger by side of a method that is made of rules; of any other there is none."""
     method = check.method
-    if check.function not in CONSERVING or method is None or METHODS.get(method.name).composite is None:
+    if check.function not in CONSERVING or method is None or not is_made_of_rules(method.name):
         return {}
 
     def compute() -> dict[str, Values]:
@@ -51,6 +52,12 @@ def accounts_by_side(check: Check, case: Case) -> dict[str, dict[str, Any]]:
     arrays = case.cache.recall_measured(case.key("accounts", identity(method)), compute)
     accounts: dict[str, dict[str, Any]] = json.loads(str(arrays["json"]))
     return accounts
+
+
+def is_made_of_rules(name: str) -> bool:
+    """Return whether a method propagates relevance by rules: its own, or those that a spec gives it."""
+    method = METHODS.get(name)
+    return method.takes("rules") or (method.composite is not None and bool(method.composite().entries))
 
 
 def _first(case: Case, method: MethodRef, side: str) -> Attribution:

@@ -1,137 +1,225 @@
-"""A result as plain values: what results.json holds for each check. Versioned, so that readers can rely on it."""
+"""A result as the record of its check, with every number that a table or a figure shows."""
 
 from __future__ import annotations
 
-import json
-import math
-from pathlib import Path
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from axioms.core.errors import InputError, display_path
+from axioms.core.errors import display_path
 from axioms.core.lazy import np
-from axioms.core.registry import AXIOMS
+from axioms.core.registry import AXIOMS, METHODS, TABLES
+from axioms.record import (
+    Account,
+    AccountRow,
+    CheckRecord,
+    Comparison,
+    Curve,
+    Decision,
+    Interval,
+    MethodRecord,
+    Metric,
+    Numbers,
+    Place,
+    Quantity,
+    RuleRecord,
+    Setting,
+    TablePlace,
+    Tolerance,
+)
+from axioms.spec.expand import FORWARD
 from axioms.spec.tolerance import tolerance_of
-from axioms.verdict.judge import Finding
-from axioms.verdict.measure import Quantity
+from axioms.verdict.measure import bootstrap_interval
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from axioms.core.source import Place as SourcePlace
+    from axioms.engine.composite import Composite
+    from axioms.papers.layouts import Layout
     from axioms.run.runner import Result
-    from axioms.spec import Subject
+    from axioms.spec import Check, Subject
+    from axioms.verdict import measure
+    from axioms.verdict.judge import Finding
 
-SCHEMA_VERSION = 1
+LARGEST_GAPS = {"implementation_invariance": "relative_gap.max", FORWARD: "gap.max"}
+"""What the matrix of rewrites shows, by axiom."""
 
 
-def record(result: Result, nodeid: str) -> dict[str, Any]:
-    """One check as JSON values."""
+def record(result: Result, nodeid: str) -> CheckRecord:
+    """Return the record of a check."""
     check, judgement, measurement = result.check, result.judgement, result.measurement
-    violation = check.violation
-    asked = [placed.metric for placed in (*check.expect, *(violation or ()))]
-    names = list(dict.fromkeys([*asked, *check.record, *check.reported]))
-    return {
-        "id": nodeid,
-        "spec": nodeid.partition("::")[0],
-        "order": check.order,
-        "line": check.place.line,
-        "place": str(check.place),
-        "claim": check.claim,
-        "source": check.source,
-        "note": check.note,
-        "tier": check.tier,
-        "subject": subject_name(check.subject),
-        "axiom": check.function if check.comparison is None else check.comparison.axiom,
-        "axiom_options": {} if check.axiom is None else dict(check.axiom.options),
-        "method": None if check.method is None else check.method.label,
-        "than": None if check.comparison is None else check.comparison.than.label,
-        "options": {} if check.method is None else dict(check.method.options),
-        "rewrite": check.rewrite,
-        "because": check.because,
-        "violation_claimed": violation is not None,
-        "verdict": str(judgement.verdict),
-        "passed": judgement.passed,
-        "reason": judgement.reason,
-        "bounds": [_bound(finding) for finding in judgement.findings],
-        "metrics": {name: {**_quantity(measurement.quantity(name)), **_tolerance(result, name)} for name in names},
-        "values": {
+    stated = [placed.metric for placed in (*check.expect, *(check.violation or ()))]
+    names = list(dict.fromkeys([*stated, *check.record, *check.reported]))
+    return CheckRecord(
+        id=nodeid,
+        spec=nodeid.partition("::")[0],
+        label=check.label,
+        order=check.order,
+        place=_place(check.place),
+        claim=check.claim,
+        source=check.source,
+        note=check.note,
+        tier=check.tier,
+        subject=subject_name(check.subject),
+        about="method" if check.method is not None else "model" if check.subject.pair is None else "pair",
+        axiom=_axiom(check),
+        axiom_options={} if check.axiom is None else dict(check.axiom.options),
+        method=None if check.method is None else check.method.label,
+        than=None if check.comparison is None else check.comparison.than.label,
+        options={} if check.method is None else dict(check.method.options),
+        removal=None if check.subject.remove is None else check.subject.remove.kind,
+        rewrite=check.rewrite,
+        because=check.because,
+        violation_claimed=check.violation is not None,
+        verdict=judgement.verdict.value,
+        passed=judgement.passed,
+        reason=judgement.reason,
+        bounds=[_decision(finding) for finding in judgement.findings],
+        metrics={name: _metric(result, name) for name in names},
+        extra_metrics=_extra_metrics(result, names),
+        curves=_curves(result),
+        values={
             name: plain(values)
             for name, values in measurement.values.items()
             if measurement.kinds[name] in ("per_example", "curve")
         },
-        "paired": {name: _paired(result, name) for name in result.tests},
-        "reported": dict(check.reported),
-        "table": None if check.table is None else check.table.model_dump(),
-        "worst": result.worst,
-        "examples": list(result.examples),
-        "accounts": dict(result.accounts),
-        "run": result.run.model_dump(),
-        "seconds": round(result.seconds, 3),
-    }
+        paired={name: _comparison(result, name) for name in result.tests},
+        reported=dict(check.reported),
+        table=None if check.table is None else TablePlace(name=check.table.name, block=check.table.block),
+        worst=result.worst,
+        examples=list(result.examples),
+        accounts={side: _account(account) for side, account in result.accounts.items()},
+        run=Setting(**result.run.model_dump()),
+        seconds=round(result.seconds, 3),
+    )
 
 
 def subject_name(subject: Subject) -> str:
-    """The model's name, or both names of a pair; what a rewrite made is named by the rewrite."""
+    """The model's name, or both names of a pair; of a rewritten pair that of the model that was rewritten."""
     pair = subject.pair
     if pair is not None:
-        two = [each.name for each in (pair.left, pair.right, pair.model, pair.rewrite) if each is not None]
-        return " / ".join(two)
+        return " / ".join(model.name for model in (pair.left, pair.right, pair.model) if model is not None)
     return "" if subject.model is None else subject.model.name
 
 
-def _bound(finding: Finding) -> dict[str, Any]:
+def method_records(labels: Iterable[str]) -> dict[str, MethodRecord]:
+    """What these methods are made of, as far as methods are registered under these labels."""
+    methods = {label: METHODS.get(label) for label in labels if label in METHODS}
     return {
-        "metric": finding.metric,
-        "bound": str(finding.bound),
-        "place": str(finding.stated.place),
-        "verdict": str(finding.verdict),
-        **_quantity(finding.quantity),
+        label: MethodRecord(
+            passes=method.passes, rules=None if method.composite is None else _rules(method.composite())
+        )
+        for label, method in methods.items()
     }
 
 
-def _tolerance(result: Result, name: str) -> dict[str, Any]:
-    """How far it may move from a baseline; null where it may be anything."""
+def _rules(composite: Composite) -> dict[str, RuleRecord | None]:
+    """By kind of operation the rule that holds for the kind as such, not only in some modules or layers."""
+    rules = {entry.kind: composite.rule(entry.kind, "", "") for entry in composite.entries}
+    return {
+        kind: None if rule is None else RuleRecord(name=rule.name, options=dict(rule.options))
+        for kind, rule in rules.items()
+    }
+
+
+def plain(values: Any) -> Any:
+    """An array as lists of numbers; None where it is masked."""
+    return values.tolist() if isinstance(values, np.ndarray) else values
+
+
+def _axiom(check: Check) -> str:
+    return check.function if check.comparison is None else check.comparison.axiom
+
+
+def _place(place: SourcePlace) -> Place:
+    return Place(file=display_path(place.file), line=place.line)
+
+
+def _decision(finding: Finding) -> Decision:
+    return Decision(
+        metric=finding.metric,
+        bound=str(finding.bound),
+        place=_place(finding.stated.place),
+        verdict=finding.verdict.value,
+        **_fields(finding.quantity),
+    )
+
+
+def _metric(result: Result, name: str) -> Metric:
     check = result.check
-    named = check.comparison.axiom if check.comparison is not None else check.function
-    found = tolerance_of(check.tolerance, AXIOMS.get(named), check.id, name, result.run.dtype)
-    return {"tolerance": None if found is None else found.model_dump()}
+    tolerance = tolerance_of(check.tolerance, AXIOMS.get(_axiom(check)), check.id, name, result.run.dtype)
+    allowed = None if tolerance is None else Tolerance(**tolerance.model_dump())
+    return Metric(**_fields(result.measurement.quantity(name)), tolerance=allowed)
 
 
-def _paired(result: Result, name: str) -> dict[str, Any]:
-    test, difference = result.tests[name], _quantity(result.measurement.quantity(name))
-    d_z = None if test.d_z is None else plain(test.d_z)
-    return {
-        "difference": difference["value"],
-        "interval": difference["interval"],
-        "n": difference["n"],
-        "p": test.p,
-        "p_holm": test.p_holm,
-        "hypotheses": test.hypotheses,
-        "d_z": d_z,
-        "wins": test.wins,
-    }
+def _fields(quantity: measure.Quantity) -> dict[str, Any]:
+    return {"value": plain(quantity.value), "n": quantity.n, "interval": quantity.interval}
 
 
-def _quantity(quantity: Quantity) -> dict[str, Any]:
-    interval = None if quantity.interval is None else list(quantity.interval)
-    return {"value": plain(quantity.value), "n": quantity.n, "interval": interval}
+def _layout(check: Check) -> Layout | None:
+    """The layout of the table that a check feeds; comparisons feed none."""
+    return None if check.table is None or check.comparison is not None else TABLES.get(check.table.name)
 
 
-def plain(value: Any) -> Any:
-    """Numbers and lists of them as JSON values; what is not finite, or masked, becomes null."""
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    return value if value is not None and math.isfinite(value) else None
+def _extra_metrics(result: Result, known: list[str]) -> dict[str, Quantity]:
+    """What the check's table, or the matrix of rewrites, shows and the spec does not ask for."""
+    check, measurement = result.check, result.measurement
+    layout = _layout(check)
+    names = [] if layout is None else layout.metrics(_axiom(check))
+    names += [LARGEST_GAPS[_axiom(check)]] if check.rewrite is not None and _axiom(check) in LARGEST_GAPS else []
+    measured = [name for name in names if name not in known and name.rpartition(".")[0] in measurement.values]
+    return {name: Quantity(**_fields(measurement.quantity(name))) for name in measured}
 
 
-def read_results(run: Path) -> dict[str, Any]:
-    """results.json of a folder, or the file itself."""
-    file = run / "results.json" if run.is_dir() else run
-    try:
-        document = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{display_path(file)} cannot be read: {error.strerror}.") from None
-    except ValueError:
-        raise InputError(f"{display_path(file)} is not JSON; give a run's folder or its results.json.") from None
-    if not isinstance(document, dict) or document.get("schema_version") != SCHEMA_VERSION:
-        raise InputError(f"{display_path(file)} is not a results.json of version {SCHEMA_VERSION}.")
-    return document
+def _curves(result: Result) -> dict[str, Curve]:
+    """The means of all curves, with intervals where the check's table shows them."""
+    layout, measurement = _layout(result.check), result.measurement
+    shown = [] if layout is None else layout.curves(_axiom(result.check))
+    curves = {}
+    for name, kind in measurement.kinds.items():
+        if kind == "curve" and result.check.comparison is None:
+            quantity = measurement.quantity(name)
+            if isinstance(quantity.value, list):
+                intervals = _intervals(result, name) if name in shown else None
+                curves[name] = Curve(mean=quantity.value, n=quantity.n, intervals=intervals)
+    return curves
+
+
+def _intervals(result: Result, name: str) -> list[Interval | None]:
+    """The interval of the mean at each point of a curve, of the examples for which it is a number."""
+    values = np.ma.filled(result.measurement.values[name], np.nan)
+    numbers = [column[np.isfinite(column)] for column in values.T]
+    run = result.run
+    return [bootstrap_interval(column, confidence=run.confidence, seed=run.seed) for column in numbers]
+
+
+def _comparison(result: Result, name: str) -> Comparison:
+    test, quantity = result.tests[name], result.measurement.quantity(name)
+    difference: Numbers = plain(quantity.value)
+    return Comparison(
+        difference=difference,
+        interval=quantity.interval,
+        n=quantity.n,
+        p=test.p,
+        p_holm=test.p_holm,
+        hypotheses=test.hypotheses,
+        d_z=test.d_z,
+        wins=test.wins,
+    )
+
+
+def _account(account: Mapping[str, Any]) -> Account:
+    sums = {name: account[name] for name in ("n", "output", "features", "unexplained")}
+    rows = []
+    for row in account["rows"]:
+        absorbed = {name: value for name, value in row.items() if name not in ("layer", "operation", "in", "out")}
+        rows.append(
+            AccountRow(
+                layer=row["layer"],
+                operation=row["operation"],
+                came_in=row["in"],
+                went_out=row["out"],
+                absorbed=absorbed,
+            )
+        )
+    return Account(**sums, rows=rows)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from axioms.record import Example
 from axioms.spec import Check, Run
 from axioms.subjects.data import Data
 from axioms.verdict.judge import Finding, Judgement
@@ -26,8 +27,8 @@ class Result:
     """The example that speaks most against the bound."""
     tests: Mapping[str, PairedTest] = field(default_factory=dict)
     """Of a comparison, by metric."""
-    examples: Sequence[Any] = ()
-    """Sentences, texts or images with their relevance, for heatmaps."""
+    examples: Sequence[Example] = ()
+    """Sentences, texts or images with their relevance."""
     accounts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Of a check of conservation, by side: where relevance went, per layer and operation."""
 

@@ -159,7 +159,7 @@ checks:
 def test_results_json(pytester: pytest.Pytester, specs: Path) -> None:
     pytester.runpytest("specs").assert_outcomes(passed=6)
     document = results(pytester)
-    assert document["schema_version"] == 1
+    assert document["schema_version"] == 2
     assert document["run"]["status"] == "passed"
     assert {"python", "platform", "packages"} <= set(document["environment"])
     assert document["environment"]["packages"]["torch"]
@@ -167,7 +167,7 @@ def test_results_json(pytester: pytest.Pytester, specs: Path) -> None:
     record = document["checks"][2]
     wanted = {
         "spec": "specs/pair.yaml",
-        "line": 9,
+        "place": {"file": "specs/pair.yaml", "line": 9},
         "axiom": "implementation_invariance",
         "method": "attnlrp",
         "verdict": "violated",
@@ -179,7 +179,7 @@ def test_results_json(pytester: pytest.Pytester, specs: Path) -> None:
     gap = record["metrics"]["relative_gap.max"]
     assert gap["value"] == pytest.approx(0.5)
     assert (gap["n"], gap["interval"]) == (2, None)
-    assert record["bounds"][0]["place"] == "specs/pair.yaml:8"
+    assert record["bounds"][0]["place"] == {"file": "specs/pair.yaml", "line": 8}
     summary = (pytester.path / "reports" / "latest" / "summary.md").read_text()
     assert "6 of 6 checks pass" in summary
     assert "| attnlrp | VIOLATED* |" in summary

@@ -273,13 +273,13 @@ def test_results_keep_every_example_of_every_setting_and_the_papers_lists(write_
     )
     text += "reported:\n  attnlrp: {bypass_gain.single: [0.22, 0.23], bypass_gain.total_gain: 0.3}\n"
     result = Runner().run(expand_file(write_spec(text)).checks[0])
-    kept = record(result, "specs/mine.yaml::bypass_gain[attnlrp]")
-    assert np.shape(kept["values"]["back_to_front"]) == (4, 2)
-    assert kept["metrics"]["single"]["value"] == pytest.approx(result.measurement.values["single"].mean(axis=0))
-    assert kept["reported"] == {"single": [0.22, 0.23], "total_gain.mean": 0.3}
-    rows = beside_paper([kept])[1]
+    saved = record(result, "specs/mine.yaml::bypass_gain[attnlrp]")
+    assert np.array(saved.values["back_to_front"]).shape == (4, 2)
+    assert saved.metrics["single"].value == pytest.approx(result.measurement.values["single"].mean(axis=0))
+    assert saved.reported == {"single": [0.22, 0.23], "total_gain.mean": 0.3}
+    rows = beside_paper([saved])[1]
     assert [row[-1] for row in rows] == ["[0.22, 0.23]", "0.3000"]
-    assert "paper [0.22, 0.23]" in numbers([kept])[1][0][1]
+    assert "paper [0.22, 0.23]" in numbers([saved])[1][0][1]
     for wrong, said in (("single: 0.2", "is a list; write"), ("total_gain: [0.2]", "one number")):
         with pytest.raises(SpecError, match=said):
             expand_file(write_spec(text.split("reported")[0] + f"reported: {{attnlrp: {{bypass_gain.{wrong}}}}}\n"))

@@ -184,8 +184,10 @@ def test_loo_keeps_both_axioms_and_its_reverse_breaks_them(write_spec: Write, mo
 def test_curves_are_in_the_record_one_for_each_example_and_their_mean(write_spec: Write) -> None:
     file = spec(write_spec, perturbation="record: [delta.mean, morf_curve]")
     saved = record(results(file)["perturbation"], "a::b")
-    assert np.array(saved["values"]["morf_curve"]).shape == (4, 21)
-    np.testing.assert_allclose(saved["metrics"]["morf_curve"]["value"], np.mean(saved["values"]["morf_curve"], axis=0))
+    assert np.array(saved.values["morf_curve"]).shape == (4, 21)
+    mean = np.array(saved.values["morf_curve"]).mean(axis=0)
+    np.testing.assert_allclose(np.array(saved.metrics["morf_curve"].value), mean)
+    np.testing.assert_allclose(saved.curves["morf_curve"].mean, mean)
 
 
 def test_a_text_of_special_tokens_alone_is_left_out(write_spec: Write) -> None:

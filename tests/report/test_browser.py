@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from axioms.record import CheckRecord
 from axioms.report.write import write_report
 from tests.conftest import ROOT
-from tests.report.conftest import make_document
+from tests.records import make_run
 
 REQUIRED = "AXIOMS_REQUIRE_BROWSER"
 SIZES = {"desktop": (1280, 1400), "phone": (390, 844)}
@@ -50,10 +51,10 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(params=["every kind", "default run"])
-def page(request: pytest.FixtureRequest, tmp_path: Path, varied: list[dict[str, Any]]) -> Path:
+def page(request: pytest.FixtureRequest, tmp_path: Path, varied: list[CheckRecord]) -> Path:
     """A small report with every kind of verdict; and that of `pytest specs/`, where it has been run."""
     if request.param == "every kind":
-        return write_report(make_document(*varied, status="failed"), tmp_path, tmp_path).page
+        return write_report(make_run(*varied, status="failed"), tmp_path, tmp_path).page
     latest = ROOT / "reports" / "latest" / "index.html"
     if not latest.is_file():
         unavailable("there is no report of the default run yet: pytest specs/")

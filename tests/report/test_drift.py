@@ -11,40 +11,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from axioms.commands.main import main
+from axioms.record import CheckRecord, Environment, RunRecord
 from axioms.report.baseline import Saved, baseline_text, read_saved, rounded, updated
 from axioms.report.drift import Difference, difference
+from tests.records import TOLERANCE, make_check, make_run, quantity
 
-TOLERANCE = {"abs": 1e-7, "rel": 1e-6}
+NAN, INFINITY = float("nan"), float("inf")
 VERSIONS = {"python": "3.11.7", "torch": "2.14.0"}
 
 
-def record(check: str, *, passed: bool = True, tolerance: Any = TOLERANCE, **metrics: Any) -> dict[str, Any]:
-    found = {
-        name.replace("_", "."): {"value": value, "n": 1, "interval": None, "tolerance": tolerance}
-        for name, value in metrics.items()
+def check(name: str, *, passed: bool = True, tolerance: Any = TOLERANCE, **metrics: Any) -> CheckRecord:
+    measured = {
+        metric.replace("_", "."): {**quantity(value, n=1), "tolerance": tolerance} for metric, value in metrics.items()
     }
-    return {"id": check, "passed": passed, "metrics": found}
+    return make_check(id=name, passed=passed, metrics=measured)
 
 
-def document(*records: dict[str, Any], torch: str = "2.14.0", **rest: Any) -> dict[str, Any]:
-    environment = {"python": "3.11.7", "packages": {"torch": torch}}
-    return {
-        "schema_version": 1,
-        "environment": environment,
-        "checks": list(records),
-        "skipped": [],
-        "not_run": [],
-        **rest,
-    }
+def run(*checks: CheckRecord, torch: str = "2.14.0", **rest: Any) -> RunRecord:
+    environment = Environment(python="3.11.7", platform="here", packages={"torch": torch})
+    return make_run(*checks, environment=environment, skipped=[], **rest)
 
 
-def saved(tmp_path: Path, name: str, content: dict[str, Any]) -> Path:
+def saved(tmp_path: Path, name: str, content: RunRecord) -> Path:
     file = tmp_path / name
-    file.write_text(json.dumps(content))
+    file.write_text(content.model_dump_json())
     return file
 
 
-def compared(tmp_path: Path, before: dict[str, Any], after: dict[str, Any]) -> Difference:
+def compared(tmp_path: Path, before: RunRecord, after: RunRecord) -> Difference:
     return difference(read_saved(saved(tmp_path, "a.json", before)), read_saved(saved(tmp_path, "b.json", after)))
 
 
@@ -61,6 +55,10 @@ def compared(tmp_path: Path, before: dict[str, Any], after: dict[str, Any]) -> D
         (None, None, False),
         (None, 0.5, True),
         (0.5, None, True),
+        (NAN, NAN, False),
+        (NAN, INFINITY, False),
+        (NAN, 0.5, True),
+        (0.5, INFINITY, True),
         ([1.0, 2.0], [1.0, 2.0], False),
         ([[1.0, 2.0]], [[1.0, 2.1]], True),
         ([1.0, None], [1.0, None], False),
@@ -69,31 +67,34 @@ def compared(tmp_path: Path, before: dict[str, Any], after: dict[str, Any]) -> D
     ],
 )
 def test_what_drifts(tmp_path: Path, before: Any, after: Any, drifts: bool) -> None:
-    found = compared(tmp_path, document(record("s.yaml::a[m]", r=before)), document(record("s.yaml::a[m]", r=after)))
+    found = compared(tmp_path, run(check("s.yaml::a[m]", r=before)), run(check("s.yaml::a[m]", r=after)))
     assert found.failed is drifts
     assert found.compared == 1
 
 
 def test_the_row_names_the_check_the_metric_the_numbers_and_what_is_allowed(tmp_path: Path) -> None:
-    two = [document(record("s.yaml::axiom[attnlrp]", left_scores=[[6.0, value]])) for value in (12.0, 12.12)]
+    two = [run(check("s.yaml::axiom[attnlrp]", left_scores=[[6.0, value]])) for value in (12.0, 12.12)]
     (row,) = compared(tmp_path, *two).rows()
     assert row == ["drift", "s.yaml::axiom[attnlrp]", "left.scores[0][1]", "12", "12.12", "+-1.2e-05"]
 
 
 def test_time_is_never_gated(tmp_path: Path) -> None:
-    two = [document(record("s.yaml::cost[m]", tolerance=None, seconds=value)) for value in (1.0, 9.0)]
+    two = [run(check("s.yaml::cost[m]", tolerance=None, seconds=value)) for value in (1.0, 9.0)]
     found = compared(tmp_path, *two)
     assert (found.failed, found.compared) == (False, 0)
     assert updated(None, read_saved(saved(tmp_path, "a.json", two[0])), "all").checks == {"s.yaml::cost[m]": {}}
 
 
 def test_gone_new_and_not_run(tmp_path: Path) -> None:
-    before = document(*(record(f"{name}", r=1.0) for name in ("s.yaml::a[m]", "s.yaml::a[old]", "s.yaml::a[skipped]")))
-    before["checks"] += [record("other.yaml::a[m]", r=1.0), record("s.yaml::b[m]", r=1.0, q=2.0)]
-    after = document(
-        record("s.yaml::a[m]", r=1.0),
-        record("s.yaml::a[new]", r=1.0),
-        record("s.yaml::b[m]", r=1.0, p=3.0),
+    before = run(
+        *(check(name, r=1.0) for name in ("s.yaml::a[m]", "s.yaml::a[old]", "s.yaml::a[skipped]")),
+        check("other.yaml::a[m]", r=1.0),
+        check("s.yaml::b[m]", r=1.0, q=2.0),
+    )
+    after = run(
+        check("s.yaml::a[m]", r=1.0),
+        check("s.yaml::a[new]", r=1.0),
+        check("s.yaml::b[m]", r=1.0, p=3.0),
         not_run=["s.yaml::a[skipped]"],
     )
     found = compared(tmp_path, before, after)
@@ -108,7 +109,7 @@ def test_gone_new_and_not_run(tmp_path: Path) -> None:
 
 
 def test_versions_are_named(tmp_path: Path) -> None:
-    one, other = document(record("s.yaml::a[m]", r=1.0)), document(record("s.yaml::a[m]", r=2.0), torch="2.15.0")
+    one, other = run(check("s.yaml::a[m]", r=1.0)), run(check("s.yaml::a[m]", r=2.0), torch="2.15.0")
     words = " ".join(compared(tmp_path, one, other).in_words())
     assert "1 metrics compared: 1 drifted." in words
     assert "versions differ: torch 2.14.0 -> 2.15.0: the drift may be theirs" in words
@@ -116,8 +117,8 @@ def test_versions_are_named(tmp_path: Path) -> None:
 
 
 def test_a_baseline_is_small_sorted_and_read_back(tmp_path: Path) -> None:
-    run = document(record("s.yaml::b[m]", r=0.123456789012, noise=3e-16), record("s.yaml::a[m]", scores=[1.0, None]))
-    baseline = updated(None, read_saved(saved(tmp_path, "a.json", run)), "new")
+    measured = run(check("s.yaml::b[m]", r=0.123456789012, noise=3e-16), check("s.yaml::a[m]", scores=[1.0, None]))
+    baseline = updated(None, read_saved(saved(tmp_path, "a.json", measured)), "new")
     text = baseline_text(baseline)
     (tmp_path / "baseline.json").write_text(text)
     again = read_saved(tmp_path / "baseline.json")
@@ -161,15 +162,43 @@ def test_a_run_never_drifts_from_its_own_baseline(metrics: dict[str, float | Non
 
 
 def test_compare_exits_with_0_1_or_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    one = saved(tmp_path, "results.json", document(record("s.yaml::a[m]", r=1.0)))
-    other = saved(tmp_path, "other.json", document(record("s.yaml::a[m]", r=1.01)))
+    one = saved(tmp_path, "results.json", run(check("s.yaml::a[m]", r=1.0)))
+    other = saved(tmp_path, "other.json", run(check("s.yaml::a[m]", r=1.01)))
     assert main(["compare", str(tmp_path), str(one)]) == 0
     assert "1 metrics compared: none drifted." in capsys.readouterr().out
     assert main(["compare", str(one), str(other)]) == 1
     assert "drift  s.yaml::a[m]  r       1       1.01   +-1e-06" in capsys.readouterr().out
     assert main(["compare", str(one), str(tmp_path / "none.json")]) == 2
     assert "none.json cannot be read" in capsys.readouterr().err
-    for text in ("{", "[]", "{}", '{"schema_version": 9, "checks": {}, "environment": {}}', '{"schema_version": 1}'):
+    version_1 = '{"schema_version": 1, "run": {}, "environment": {}, "checks": [], "skipped": []}'
+    for text in (
+        "{",
+        "[]",
+        "{}",
+        version_1,
+        '{"schema_version": 9, "checks": {}, "environment": {}}',
+        '{"schema_version": 1}',
+    ):
         other.write_text(text)
         assert main(["compare", str(one), str(other)]) == 2
         assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_baseline_of_version_1_is_read_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "baseline.json"
+    file.write_text(
+        '{"schema_version": 1, "environment": {"torch": "2"}, "checks": {"s::a[m]": {"r": 0.5, "q": null}}}'
+    )
+    assert read_saved(file) == Saved({"s::a[m]": {"r": 0.5, "q": None}}, {"torch": "2"})
+    again = baseline_text(read_saved(file))
+    assert '"schema_version": 2' in again
+    assert not difference(read_saved(file), Saved({"s::a[m]": {"r": 0.5, "q": NAN}}, {"torch": "2"})).changes
+
+
+def test_a_baseline_is_strict_json(tmp_path: Path) -> None:
+    file = tmp_path / "baseline.json"
+    file.write_text(baseline_text(Saved({"s::a[m]": {"r": NAN, "q": [1.0, -INFINITY]}}, {})))
+    assert json.loads(file.read_text(), parse_constant=pytest.fail)["checks"] == {
+        "s::a[m]": {"q": [1.0, "-Infinity"], "r": "NaN"}
+    }
+    assert read_saved(file).checks["s::a[m]"]["q"] == [1.0, -INFINITY]

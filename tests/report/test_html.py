@@ -6,14 +6,14 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from axioms.commands.main import main
+from axioms.record import CheckRecord
 from axioms.report import html
 from axioms.report.write import write_report
-from tests.report.conftest import make_document, make_record
+from tests.records import make_check, make_run, save_run
 
 STYLE = (Path(html.__file__).parent / "templates" / "style.css").read_text()
 
@@ -44,10 +44,10 @@ class Reader(HTMLParser):
 
 
 @pytest.fixture
-def written(tmp_path: Path, varied: list[dict[str, Any]]) -> tuple[str, Reader]:
+def written(tmp_path: Path, varied: list[CheckRecord]) -> tuple[str, Reader]:
     (tmp_path / "specs").mkdir()
     (tmp_path / "specs/a.yaml").write_text("claim: one\n# two\naxiom: <three>\n")
-    page = write_report(make_document(*varied, status="failed"), tmp_path / "out", tmp_path).page.read_text()
+    page = write_report(make_run(*varied, status="failed"), tmp_path / "out", tmp_path).page.read_text()
     reader = Reader()
     reader.feed(page)
     assert reader.open == []
@@ -82,17 +82,19 @@ def test_what_is_shown_is_escaped(written: tuple[str, Reader]) -> None:
     assert "axiom: &lt;three&gt;" in page
 
 
-def test_the_numbers_are_in_the_page_too(written: tuple[str, Reader], varied: list[dict[str, Any]]) -> None:
+def test_the_numbers_are_in_the_page_too(written: tuple[str, Reader], varied: list[CheckRecord]) -> None:
     page, _ = written
     found = re.search(r'<script type="application/json" id="run">(.*?)</script>', page, re.DOTALL)
     assert found is not None
     run = json.loads(found[1])
-    assert [check["metrics"] for check in run["checks"]] == [record["metrics"] for record in varied]
-    assert run["checks"][8]["id"] == varied[8]["id"]
+    assert [check["metrics"] for check in run["checks"]] == [
+        json.loads(check.model_dump_json())["metrics"] for check in varied
+    ]
+    assert run["checks"][8]["id"] == varied[8].id
 
 
 def test_the_page_of_a_saved_run_is_written_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "results.json").write_text(json.dumps(make_document(make_record())))
+    save_run(make_run(make_check()), tmp_path)
     assert main(["report", str(tmp_path), "--format", "html"]) == 0
     assert capsys.readouterr().out.strip().endswith("index.html")
     assert "All 1 checks pass" in (tmp_path / "index.html").read_text()

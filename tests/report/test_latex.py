@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -13,13 +12,14 @@ from typing import Any
 import pytest
 
 from axioms.commands.main import main
-from axioms.report.agreement_tables import agreement_tables
-from axioms.report.grid import Block, Grid, Number
+from axioms.commands.rules import rules_table
+from axioms.core.registry import METHODS
+from axioms.papers.grid import Block, Grid, Number
+from axioms.papers.tables import every_table
+from axioms.record import CheckRecord
 from axioms.report.latex import document, escape, latex_table
-from axioms.report.method_table import every_method
-from axioms.report.paper import paper_tables
-from axioms.report.tables import Record
-from axioms.run.records import SCHEMA_VERSION
+from axioms.run.records import method_records
+from tests.records import make_check, make_run, quantity, save_run
 
 REQUIRED = "AXIOMS_REQUIRE_LATEX"
 
@@ -43,64 +43,62 @@ def compiled(tmp_path: Path) -> Callable[[str], str]:
     return compile
 
 
-def number(value: float, **more: Any) -> dict[str, Any]:
-    return {"value": value, "interval": [value - 0.05, value + 0.05], "n": 64, **more}
+def number(value: float) -> dict[str, Any]:
+    return quantity(value, [value - 0.05, value + 0.05], 64)
 
 
-def record(spec: str, axiom: str, method: str | None, metrics: dict[str, Any], table: str | None = None) -> Record:
+def check(spec: str, axiom: str, method: str | None, metrics: dict[str, Any], table: str | None = None) -> CheckRecord:
     """A check of which the paper printed every number."""
-    return {
-        "spec": spec,
-        "subject": f"someone/{spec}_model",
-        "axiom": axiom,
-        "method": method,
-        "than": None,
-        "metrics": metrics,
-        "values": {},
-        "reported": {name: each["value"] for name, each in metrics.items()},
-        "table": None if table is None else {"name": table, "block": f"{spec} & 50% of_it"},
-        "run": {"confidence": 0.95, "seed": 0},
-    }
+    return make_check(
+        spec=spec,
+        subject=f"someone/{spec}_model",
+        axiom=axiom,
+        method=method,
+        metrics=metrics,
+        reported={name: metric["value"] for name, metric in metrics.items()},
+        table=None if table is None else {"name": table, "block": f"{spec} & 50% of_it"},
+    )
 
 
-def records() -> list[Record]:
+def checks() -> list[CheckRecord]:
     """A run that feeds every table, with all that can stand in a cell."""
-    found: list[Record] = []
+    made: list[CheckRecord] = []
     methods = ("loo", "integrated_gradients", "attnlrp", "cp_lrp", "mine_{%}")
     for place, method in enumerate(methods):
         r = number(-0.004 + place / 10)
         sum_normalized = {f"{side}pearson_sum_normalized.mean": r for side in ("left.", "right.")}
         pearson = {"pearson_sum_normalized.mean": r}
-        found += [
-            record("mnist", "implementation_invariance", method, pearson, "table-1"),
-            record("mnist", "loo_correlation", method, sum_normalized, "table-1"),
+        made += [
+            check("mnist", "implementation_invariance", method, pearson, "table-1"),
+            check("mnist", "loo_correlation", method, sum_normalized, "table-1"),
         ]
         curves = {f"{name}.mean": r for name in ("lerf", "morf", "delta")}
         for spec in ("sst", "imdb"):
-            found.append(record(spec, "loo_correlation", method, {"pearson.mean": r}, "table-2"))
-            found.append(record(spec, "perturbation", method, curves, "table-2"))
+            made.append(check(spec, "loo_correlation", method, {"pearson.mean": r}, "table-2"))
+            made.append(check(spec, "perturbation", method, curves, "table-2"))
     modes = ("front_to_back", "back_to_front", "single")
     for spec, depth in (("sst", 12), ("imdb", 12), ("deep", 30)):
         vector = {"value": [-0.25] * depth, "interval": None, "n": depth}
-        found.append(record(spec, "bypass_gain", "attnlrp", dict.fromkeys(modes, vector), "table-a3"))
+        made.append(check(spec, "bypass_gain", "attnlrp", dict.fromkeys(modes, vector), "table-a3"))
         curves = {f"{mode}_{name}": vector for mode in modes for name in ("lerf", "morf", "delta")}
-        found.append(record(spec, "bypass_perturbation", "attnlrp", curves, "table-a3"))
+        made.append(check(spec, "bypass_perturbation", "attnlrp", curves, "table-a3"))
     for spec in ("bert-base-uncased", "gpt2-small", "llama-3.2-1b", "llama-3.2-3b"):
         chance = {f"{name}{end}": number(0.1) for name in ("pg", "mrr", "rma", "pta") for end in ("", "_sd")}
-        found.append(record(spec, "chance", None, chance))
-        found.append(record(spec, "task", None, {"accuracy": number(0.969), "not_present": number(148)}))
+        made.append(check(spec, "chance", None, chance))
+        made.append(check(spec, "task", None, {"accuracy": number(0.969), "not_present": number(148)}))
         for method in ("alti_logit", "cp_lrp", "attnlrp", "gradient_l1", "gradient_x_input"):
             metrics = {f"{name}.mean": number(0.5) for name in ("pg", "mrr", "rma", "pta")}
-            found.append(record(spec, "ground_truth", method, metrics))
-    return found
+            made.append(check(spec, "ground_truth", method, metrics))
+    return made
 
 
-def every_table() -> list[Grid]:
-    return [*paper_tables(records()), *agreement_tables(records()), every_method()]
+def every_grid() -> list[Grid]:
+    run = make_run(*checks(), methods=method_records(METHODS))
+    return [*every_table(run), rules_table()]
 
 
 def test_every_table_compiles_and_fits_its_page(compiled: Callable[[str], str]) -> None:
-    grids = every_table()
+    grids = every_grid()
     assert [grid.name for grid in grids] == [
         *("table-1", "table-2", "table-a3"),
         *(f"agreement-table-{name}" for name in ("1", "2", "2-part-2", "3")),
@@ -116,7 +114,7 @@ def test_every_table_compiles_and_fits_its_page(compiled: Callable[[str], str]) 
 def test_the_command_prints_a_document_that_compiles(
     tmp_path: Path, compiled: Callable[[str], str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "results.json").write_text(json.dumps({"schema_version": SCHEMA_VERSION, "checks": records()}))
+    save_run(make_run(*checks()), tmp_path)
     assert main(["report", str(tmp_path), "--format", "tex", "--standalone", "--table", "table-2"]) == 0
     assert "(1 page," in compiled(capsys.readouterr().out)
 

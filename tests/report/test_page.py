@@ -2,44 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
+from axioms.record import CheckRecord
 from axioms.report.page import anchor_of, counts_of, in_words, kind_of, matrix_of, sections_of, verdict_of
-from tests.report.conftest import make_document, make_record
+from tests.records import changed, make_check, make_run
 
 
 def test_what_a_check_came_to() -> None:
-    assert kind_of(make_record()) == "holds"
-    assert kind_of(make_record(verdict="violated")) == "violated"
-    assert kind_of(make_record(verdict="violated", passed=False)) == "failed"
-    assert kind_of(make_record(verdict="inconclusive", passed=False)) == "failed"
-    assert kind_of(make_record(verdict="holds", passed=False)) == "failed", "a claimed violation that is not shown"
+    assert kind_of(make_check()) == "holds"
+    assert kind_of(make_check(verdict="violated")) == "violated"
+    assert kind_of(make_check(verdict="violated", passed=False)) == "failed"
+    assert kind_of(make_check(verdict="inconclusive", passed=False)) == "failed"
+    assert kind_of(make_check(verdict="holds", passed=False)) == "failed", "a claimed violation that is not shown"
 
 
 @pytest.mark.parametrize(
-    ("records", "status", "said"),
+    ("checks", "status", "said"),
     [
-        ([make_record()], "passed", "All 1 checks pass: 1 holds. 1 were skipped."),
+        ([make_check()], "passed", "All 1 checks pass: 1 holds. 1 were skipped."),
         (
-            [make_record(), make_record(), make_record(verdict="violated")],
+            [make_check(), make_check(), make_check(verdict="violated")],
             "passed",
             "All 3 checks pass: 2 hold; 1 violated, as claimed. 1 were skipped.",
         ),
-        ([make_record(), make_record(passed=False)], "failed", "1 of 2 checks fail. 1 were skipped."),
+        ([make_check(), make_check(passed=False)], "failed", "1 of 2 checks fail. 1 were skipped."),
         (
-            [make_record()],
+            [make_check()],
             "interrupted",
             "All 1 checks pass: 1 holds. 1 were skipped. The run was not finished.",
         ),
     ],
 )
-def test_the_verdict_in_one_line(records: list[dict[str, Any]], status: str, said: str) -> None:
-    assert verdict_of(make_document(*records, status=status)) == said
+def test_the_verdict_in_one_line(checks: list[CheckRecord], status: str, said: str) -> None:
+    assert verdict_of(make_run(*checks, status=status)) == said
 
 
-def test_the_most_telling_verdict_stands_for_a_cell(varied: list[dict[str, Any]]) -> None:
+def test_the_most_telling_verdict_stands_for_a_cell(varied: list[CheckRecord]) -> None:
     axioms, rows = matrix_of(varied)
     assert axioms[0] == "implementation_invariance", "what the papers are about comes first"
     cell = rows["attnlrp"][axioms.index("conservation")]
@@ -47,14 +46,14 @@ def test_the_most_telling_verdict_stands_for_a_cell(varied: list[dict[str, Any]]
     assert rows["loo"][axioms.index("ground_truth")].words == "not checked"
 
 
-def test_failures_come_first_and_folders_last(varied: list[dict[str, Any]]) -> None:
-    assert [section.spec for section in sections_of(varied, [])] == ["specs/deep/b.yaml", "specs/a.yaml"]
-    passing = [{**record, "passed": True} for record in varied]
+def test_failures_come_first_and_folders_last(varied: list[CheckRecord]) -> None:
+    assert [section.spec for section in sections_of(make_run(*varied), [])] == ["specs/deep/b.yaml", "specs/a.yaml"]
+    passing = make_run(*(changed(check, passed=True) for check in varied))
     assert [section.spec for section in sections_of(passing, [])] == ["specs/a.yaml", "specs/deep/b.yaml"]
 
 
-def test_a_check_shows_its_numbers_and_where_it_is_written(varied: list[dict[str, Any]]) -> None:
-    failed, passing = sections_of(varied, [])
+def test_a_check_shows_its_numbers_and_where_it_is_written(varied: list[CheckRecord]) -> None:
+    failed, passing = sections_of(make_run(*varied), [])
     entry = failed.entries[0]
     assert (entry.place, entry.anchor) == ("_base.yaml, line 9", "specs-_base-yaml-L9")
     assert failed.entries[1].place == "a.yaml, line 3"
@@ -67,18 +66,18 @@ def test_a_check_shows_its_numbers_and_where_it_is_written(varied: list[dict[str
     assert passing.compared[1][0][0] == "attnlrp over random"
 
 
-def test_texts_are_shown_by_text_and_method(varied: list[dict[str, Any]]) -> None:
-    _, passing = sections_of(varied, [])
-    ((_, by_method),) = passing.texts
-    assert [method for method, _ in by_method] == ["attnlrp", "cp_lrp"]
-    tokens = dict(by_method)["cp_lrp"]
-    assert [(each.text, each.space) for each in tokens] == [("[CLS]", " "), ("good", " "), ("ness", ""), ("is", " ")]
-    assert [each.truth for each in tokens] == [False, True, False, False]
+def test_texts_are_shown_by_text_and_method(varied: list[CheckRecord]) -> None:
+    _, passing = sections_of(make_run(*varied), [])
+    (text,) = passing.texts
+    assert list(text.by_method) == ["attnlrp", "cp_lrp"]
+    tokens = text.by_method["cp_lrp"]
+    assert [(token.text, token.space) for token in tokens] == [("[CLS]", " "), ("good", " "), ("ness", ""), ("is", " ")]
+    assert [token.truth for token in tokens] == [False, True, False, False]
     assert tokens[-1].verb
-    assert not dict(by_method)["attnlrp"][-1].verb
+    assert not text.by_method["attnlrp"][-1].verb
 
 
 def test_counts_and_words() -> None:
     assert in_words(counts_of([])) == ""
-    assert list(counts_of([make_record(), make_record(verdict="violated")])) == ["violated", "holds"]
+    assert list(counts_of([make_check(), make_check(verdict="violated")])) == ["violated", "holds"]
     assert anchor_of("specs/a b.yaml") == "specs-a-b-yaml"

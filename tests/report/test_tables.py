@@ -6,24 +6,14 @@ from typing import Any
 
 import pytest
 
-from axioms.report.tables import aligned, beside_paper, cell, markdown, matrix, numbers, short, show, within
+from axioms.record import CheckRecord, Quantity
+from axioms.report.tables import beside_paper, cell, comparisons, label, matrix, numbers
+from axioms.report.text import aligned, markdown, short, show, within
+from tests.records import make_check, quantity
 
 
-def record(**changes: Any) -> dict[str, Any]:
-    base: dict[str, Any] = {
-        "axiom": "a",
-        "method": "m",
-        "than": None,
-        "verdict": "holds",
-        "passed": True,
-        "metrics": {},
-        "reported": {},
-    }
-    return {**base, **changes}
-
-
-def quantity(value: Any, interval: Any = None) -> dict[str, Any]:
-    return {"value": value, "n": 5, "interval": interval}
+def check(**changes: Any) -> CheckRecord:
+    return make_check(**{"axiom": "a", "method": "m", **changes})
 
 
 @pytest.mark.parametrize(
@@ -41,24 +31,24 @@ def quantity(value: Any, interval: Any = None) -> dict[str, Any]:
     ],
 )
 def test_cells(changes: dict[str, Any], wanted: str) -> None:
-    assert cell(record(**changes)) == wanted
+    assert cell(check(**changes)) == wanted
 
 
 def test_where_specs_meet_the_most_telling_verdict_stands() -> None:
-    records = [
-        record(),
-        record(verdict="violated"),
-        record(axiom="b"),
-        record(axiom="b", passed=False),
-        record(method=None),
+    checks = [
+        check(),
+        check(verdict="violated"),
+        check(axiom="b"),
+        check(axiom="b", passed=False),
+        check(method=None),
     ]
-    assert matrix(records) == (["", "a", "b"], [["m", "VIOLATED*", "FAILED"]])
+    assert matrix(checks) == (["", "a", "b"], [["m", "VIOLATED*", "FAILED"]])
 
 
 def test_the_papers_number_stands_beside_ours() -> None:
-    one = record(metrics={"r.mean": quantity(0.5, [0.4, 0.6])}, reported={"r.mean": 0.22})
+    one = check(metrics={"r.mean": quantity(0.5, [0.4, 0.6])}, reported={"r.mean": 0.22})
     assert beside_paper([one])[1] == [["m", "a.r.mean", "0.5000 [0.4000, 0.6000]", "5", "0.2200"]]
-    other = record(method="k", metrics={"s.mean": quantity(None)})
+    other = check(method="k", metrics={"s.mean": quantity(float("nan"))})
     header, rows = numbers([one, other])
     assert header == ["", "r.mean", "s.mean"]
     assert rows == [["m", "0.5000 [0.4000, 0.6000]; paper 0.2200", "-"], ["k", "-", "not finite"]]
@@ -73,9 +63,9 @@ def test_short_numbers(value: float, wanted: str) -> None:
 
 
 def test_lists_are_cut() -> None:
-    assert show(quantity([[6, 6, 12]])) == "[6, 6, 12]"
-    assert show(quantity([[1] * 20])) == "[1, 1, 1, 1, 1, 1, 1, 1, ...]"
-    assert show(quantity([[1, 2], [3, 4]])) == "[1, 2, ...]"
+    assert show(Quantity(**quantity([[6, 6, 12]]))) == "[6, 6, 12]"
+    assert show(Quantity(**quantity([[1] * 20]))) == "[1, 1, 1, 1, 1, 1, 1, 1, ...]"
+    assert show(Quantity(**quantity([[1, 2], [3, 4]]))) == "[1, 2, ...]"
 
 
 def test_a_wide_table_comes_in_blocks() -> None:
@@ -89,3 +79,17 @@ def test_layouts() -> None:
     header, rows = ["", "a"], [["long name", "1"], ["x", "2|3"]]
     assert aligned(header, rows) == ["           a", "long name  1", "x          2|3"]
     assert markdown(header, rows) == ["|  | a |", "| --- | --- |", "| long name | 1 |", "| x | 2\\|3 |"]
+
+
+def test_what_a_check_is_about() -> None:
+    assert label(check()) == "m"
+    assert label(check(than="k")) == "m over k"
+    assert label(check(method=None, about="model")) == "the model"
+    assert label(check(method=None, about="pair")) == "the pair"
+
+
+def test_the_removal_is_named_where_comparisons_have_several() -> None:
+    test = {"difference": 0.2, "interval": None, "n": 2, "p": 1, "p_holm": 1, "hypotheses": 2, "d_z": None, "wins": 0}
+    one, other = (check(than="k", removal=kind, paired={"r.mean": test}) for kind in ("attention_mask", "delete"))
+    assert [row[0] for row in comparisons([one, other])[1]] == ["m over k, attention_mask", "m over k, delete"]
+    assert [row[0] for row in comparisons([one])[1]] == ["m over k"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from axioms.run.records import record
 from axioms.run.runner import Result, Runner
 from axioms.spec import expand_file
 from axioms.verdict.statistics import cohen_d_z, holm, sign_flip_p
+from tests.records import make_run
 
 Write = Callable[..., Path]
 
@@ -88,21 +88,14 @@ def test_a_correction_can_take_a_win_away(write_spec: Write) -> None:
 
 def test_reports_and_failures_show_the_test(write_spec: Write) -> None:
     result = run(write_spec, "random-over")["random-over-gradient_x_input"]
-    text = failure_text(result, "specs/mine.yaml::compare[random-over-gradient_x_input]")
+    saved = record(result, "specs/mine.yaml::compare[random-over-gradient_x_input]")
+    text = failure_text(saved)
     assert "expected  pearson.mean > 0" in text
     assert "paired    p = " in text
     assert "of 4, d_z = " in text
-    saved = json.loads(json.dumps(record(result, "specs/mine.yaml::compare[x]"), allow_nan=False))
-    paired = saved["paired"]["pearson.mean"]
-    assert set(paired) == {"difference", "interval", "n", "p", "p_holm", "hypotheses", "d_z", "wins"}
-    assert paired["difference"] == pytest.approx(np.mean(saved["values"]["pearson"]))
+    paired = saved.paired["pearson.mean"]
+    assert paired.difference == pytest.approx(np.mean(result.measurement.values["pearson"]))
     header, rows = comparisons([saved])
     assert header[2:7] == ["difference (interval)", "p", "Holm p", "d_z", "wins"]
     assert rows[0][:2] == ["random over gradient_x_input", "loo_correlation.pearson.mean"]
-    document = {
-        "checks": [saved],
-        "skipped": [],
-        "environment": {"packages": {}, "python": "3"},
-        "run": {"status": "failed", "git_commit": None},
-    }
-    assert "### Comparisons (Holm's correction over 4)" in summary_markdown(document)
+    assert "### Comparisons (Holm's correction over 4)" in summary_markdown(make_run(saved, status="failed"))

@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
         return 2
     print("\n".join(lines_of(outcome, shutil.get_terminal_size().columns)))
     if options.figure is not None:
-        from axioms.report.figures_matrix import save_matrix
+        from axioms.report.figures_methods import save_matrix
 
         for file in save_matrix(outcome.cells, options.figure):
             print(f"figure: {display_path(file)}")
@@ -97,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
 def lines_of(outcome: Audit, width: int) -> list[str]:
     """Return the matrix, what does not apply, and the answer."""
     from axioms.report.rewrites import matrix_of
-    from axioms.report.tables import within
+    from axioms.report.text import within
 
     lines = within(max(width, 60), *matrix_of(outcome.cells))
     if any(cell.claimed and cell.verdict == "violated" for cell in outcome.cells):

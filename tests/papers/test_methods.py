@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 import torch
 
+from axioms.commands.rules import rules_table
 from axioms.core.registry import METHODS
 from axioms.engine.composite import Composite
 from axioms.methods.attribute import attribute
-from axioms.report.method_table import every_method, method_table
+from axioms.papers.grid import Grid
+from axioms.papers.methods import method_table
+from axioms.run.records import method_records
 from axioms.subjects.data import random_tokens
 from axioms.subjects.models.tiny import tiny
 
@@ -53,9 +56,13 @@ def test_no_rules_are_the_plain_gradient() -> None:
     torch.testing.assert_close(attribute(model, inputs, 0, "gradient_x_input").scores, plain)
 
 
+def table(*methods: str) -> Grid | None:
+    return method_table("t", "T", "C", method_records(methods))
+
+
 def test_table_1_of_the_paper() -> None:
     """Treat normalization as a linear layer, treat attention as a constant: its third and fourth column."""
-    grid = method_table("t", "T", "C", ["cp_lrp", "attnlrp", "gradient", "gradient_x_input", "alti_logit", "mine"])
+    grid = table("cp_lrp", "attnlrp", "gradient", "gradient_x_input", "alti_logit", "mine")
     assert grid is not None
     norm, softmax = grid.header.index("norm"), grid.header.index("softmax")
     said = {row[0]: (row[norm] == "norm as linear", row[softmax] == "stop") for row in grid.blocks[0].rows}
@@ -66,11 +73,11 @@ def test_table_1_of_the_paper() -> None:
 
 
 def test_options_that_matter_are_shown_and_columns_that_nobody_uses_are_not() -> None:
-    rows = {row[0]: row for row in every_method().blocks[0].rows}
+    rows = {row[0]: row for row in rules_table().blocks[0].rows}
     assert rows["lrp_gamma"][2] == "gamma 0.25"
     assert rows["block_lrp"][-1] == "aumann shapley 16"
     assert rows["attnlrp"][-1] == "-"
-    assert method_table("t", "T", "C", ["nobody"]) is None
-    alone = method_table("t", "T", "C", ["attnlrp"])
+    assert table("nobody") is None
+    alone = table("attnlrp")
     assert alone is not None
     assert "attention block" not in alone.header

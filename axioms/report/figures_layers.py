@@ -1,49 +1,41 @@
-"""Figure 2: what bypassing the softmax does, layer by layer. Imports matplotlib only when it draws."""
+"""Figures of sweeps over layers, beside the paper's: one for each table of layers. Imports matplotlib to draw."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from axioms.papers.layouts import LAYOUTS, LayerLayout
-from axioms.report.drawing import SETTINGS, save
-from axioms.report.paper import feeding
-from axioms.report.series import LayerBlock, layer_blocks
+from axioms.papers import PAPERS
+from axioms.papers.layers import LayerBlock, layer_blocks
+from axioms.papers.layouts import LayerLayout
+from axioms.papers.tables import feeding
+from axioms.record import RunRecord
+from axioms.report.drawing import SETTINGS, Picture, look, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Record = dict[str, Any]
 
-STYLES = {
-    "front_to_back": ("#0072B2", "o"),
-    "back_to_front": ("#D55E00", "s"),
-    "single": ("#009E73", "^"),
-}
-"""Colour (Okabe and Ito's, told apart by colour-blind readers) and marker of each mode."""
-LABELS = {"LOO r": "Pearson r with LOO", "Δ": "Δ = LeRF − MoRF"}
-"""The figure's name of a column."""
-
-
-def save_figures(records: Sequence[Record], folder: Path) -> list[Path]:
+def draw_layers(run: RunRecord, folder: Path) -> list[Picture]:
     """Draw the figure of every table of layers that the run feeds, as PNG and SVG."""
-    written = []
-    for name, layout in LAYOUTS.items():
-        if not isinstance(layout, LayerLayout):
-            continue
-        blocks = layer_blocks(layout, feeding(records, name))
-        if blocks:
-            written += _save(layout, blocks, folder)
-    return written
+    pictures = []
+    for paper in PAPERS.values():
+        for name, layout in paper.tables.items():
+            if isinstance(layout, LayerLayout):
+                blocks = layer_blocks(layout, feeding(run.checks, name))
+                pictures += [_draw_figure(layout, blocks, folder)] if blocks else []
+    return pictures
 
 
-def _save(layout: LayerLayout, blocks: Sequence[LayerBlock], folder: Path) -> list[Path]:
+def _draw_figure(layout: LayerLayout, blocks: Sequence[LayerBlock], folder: Path) -> Picture:
     import matplotlib
 
     with matplotlib.rc_context(SETTINGS):
-        return save(layer_figure(layout, blocks), folder, layout.figure)
+        _, svg = save(layer_figure(layout, blocks), folder, layout.figure.name)
+    return Picture(svg, layout.figure.caption, layout.figure.alternative)
 
 
 def layer_figure(layout: LayerLayout, blocks: Sequence[LayerBlock]) -> Figure:
@@ -60,11 +52,11 @@ def layer_figure(layout: LayerLayout, blocks: Sequence[LayerBlock]) -> Figure:
             axes = panels[down][across]
             _draw(axes, layout, block, title)
             if down == 0:
-                axes.set_title(block.title if block.n is None else f"{block.title} (n = {block.n})", fontsize=10)
+                axes.set_title(block.heading, fontsize=10)
             if down == len(rows) - 1:
                 axes.set_xlabel("layer k")
             if across == 0:
-                axes.set_ylabel(LABELS.get(title, title))
+                axes.set_ylabel(layout.figure.axes.get(title, title))
     handles: dict[str, Any] = {}
     for axes in panels.flat:
         handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
@@ -75,19 +67,18 @@ def layer_figure(layout: LayerLayout, blocks: Sequence[LayerBlock]) -> Figure:
 
 def _draw(axes: Axes, layout: LayerLayout, block: LayerBlock, title: str) -> None:
     layers = list(range(1, block.layers + 1))
-    for mode in layout.modes:
-        colour, marker = STYLES[mode.metric]
+    for number, mode in enumerate(layout.modes):
         ours, paper = block.ours.get((mode.metric, title)), block.paper.get((mode.metric, title))
         label = f"{mode.title} ({mode.label.format('k')})"
-        look: dict[str, Any] = {"color": colour, "marker": marker}
+        style = look(number)
         if ours:
-            axes.plot(layers, _floats(ours), "-", markersize=4.5, linewidth=1.7, zorder=3, label=label, **look)
-            _shade(axes, block, (mode.metric, title), colour)
+            axes.plot(layers, _drawn(ours), "-", markersize=4.5, linewidth=1.7, zorder=3, label=label, **style)
+            _shade(axes, block, (mode.metric, title), style["color"])
         if paper:
-            look |= {"markersize": 3.5, "markerfacecolor": "white", "linewidth": 1.1, "alpha": 0.75}
-            axes.plot(layers, _floats(paper), "--", zorder=2, label=f"{mode.title}, paper", **look)
+            style |= {"markersize": 3.5, "markerfacecolor": "white", "linewidth": 1.1, "alpha": 0.75}
+            axes.plot(layers, _drawn(paper), "--", zorder=2, label=f"{mode.title}, paper", **style)
     if title in block.baseline:
-        axes.axhline(block.baseline[title], color="#444444", linestyle=":", linewidth=1.3, label="no bypass (AttnLRP)")
+        axes.axhline(block.baseline[title], color="#444444", linestyle=":", linewidth=1.3, label=layout.figure.baseline)
     step = 1 if block.layers <= 12 else 2 if block.layers <= 24 else 4
     axes.set_xticks(layers[::step])
     axes.set_xlim(0.5, block.layers + 0.5)
@@ -96,11 +87,12 @@ def _draw(axes: Axes, layout: LayerLayout, block: LayerBlock, title: str) -> Non
 
 def _shade(axes: Axes, block: LayerBlock, key: tuple[str, str], colour: str) -> None:
     """The interval of each layer's mean, where there is one."""
-    known = {layer: each for layer, each in enumerate(block.intervals.get(key, ()), start=1) if each is not None}
+    known = {layer: ends for layer, ends in enumerate(block.intervals.get(key, ()), start=1) if ends is not None}
     if known:
         low, high = zip(*known.values(), strict=True)
         axes.fill_between(list(known), low, high, color=colour, alpha=0.13, linewidth=0, zorder=1)
 
 
-def _floats(values: Sequence[float | None]) -> list[float]:
-    return [float("nan") if value is None else value for value in values]
+def _drawn(values: Sequence[float]) -> list[float]:
+    """Numbers that are not finite leave a gap."""
+    return [value if math.isfinite(value) else math.nan for value in values]

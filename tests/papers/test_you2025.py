@@ -1,10 +1,9 @@
-"""The paper's tables and figure, built from made-up records as results.json holds them."""
+"""The tables and the figure of You et al. (2025), built from made-up checks as results.json holds them."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 import subprocess
 import sys
@@ -15,46 +14,32 @@ import numpy as np
 import pytest
 
 from axioms.commands.main import main
-from axioms.papers.layouts import LAYOUTS, LayerLayout
-from axioms.report.figures import save_figures
-from axioms.report.files import write_tables
-from axioms.report.gallery import draw_all
-from axioms.report.grid import Grid, Number
+from axioms.papers.grid import Grid, Number
+from axioms.papers.layers import layer_blocks
+from axioms.papers.layouts import LayerLayout
+from axioms.papers.tables import every_table
+from axioms.papers.you2025 import TABLES
+from axioms.record import CheckRecord
+from axioms.report.figures_layers import draw_layers
 from axioms.report.latex import escape
-from axioms.report.paper import paper_tables
-from axioms.report.render import RENDERERS
-from axioms.report.series import layer_blocks
-from axioms.run.records import SCHEMA_VERSION
-from axioms.verdict.measure import bootstrap_interval
+from axioms.report.render import RENDERERS, write_tables
+from axioms.report.write import draw_all
+from tests.records import changed, make_check, make_run, quantity, save_run
 
 MODES = ("front_to_back", "back_to_front", "single")
 
 
-def record(axiom: str, method: str | None, table: str | None, block: str, **changes: Any) -> dict[str, Any]:
-    """One check."""
-    base: dict[str, Any] = {
-        "spec": f"specs/{block or table}.yaml",
-        "axiom": axiom,
-        "method": method,
-        "than": None,
-        "metrics": {},
-        "values": {},
-        "reported": {},
-        "paired": {},
-        "table": None if table is None else {"name": table, "block": block},
-        "run": {"confidence": 0.95, "seed": 0},
-    }
-    return {**base, **changes}
+def check(axiom: str, method: str | None, table: str | None, block: str, **changes: Any) -> CheckRecord:
+    """One check that feeds a table."""
+    place = None if table is None else {"name": table, "block": block}
+    return make_check(
+        **{"spec": f"specs/{block or table}.yaml", "axiom": axiom, "method": method, "table": place, **changes}
+    )
 
 
-def quantity(value: Any, interval: list[float] | None = None, n: int = 64) -> dict[str, Any]:
-    """One number."""
-    return {"value": value, "interval": interval, "n": n}
-
-
-def text_records(block: str = "SST", **reported: dict[str, float]) -> list[dict[str, Any]]:
+def text_checks(block: str = "SST", **reported: dict[str, float]) -> list[CheckRecord]:
     """What feeds a block of Table 2; `reported` is the paper's r and so on, by method."""
-    found = []
+    checks = []
     numbers = {
         "random": (0.01, 0.5, 0.5),
         "cp_lrp": (0.6312, 1.0, 0.1),
@@ -65,21 +50,18 @@ def text_records(block: str = "SST", **reported: dict[str, float]) -> list[dict[
     }
     for method, (r, lerf, morf) in numbers.items():
         paper = reported.get(method, {})
-        pearson = {"pearson.mean": quantity(r, [r - 0.05, r + 0.05])}
-        found.append(record("loo_correlation", method, "table-2", block, metrics=pearson, reported=paper))
-        curves = {
-            "lerf": [lerf - 0.1, lerf + 0.1],
-            "morf": [morf, morf],
-            "delta": [lerf - morf - 0.1, lerf - morf + 0.1],
-        }
-        found.append(record("perturbation", method, "table-2", block, values=curves))
-    found.append(record("loo_correlation", "cp_lrp", "table-2", block, than="attnlrp"))
-    return found
+        pearson = {"pearson.mean": quantity(r, [r - 0.05, r + 0.05], 64)}
+        checks.append(check("loo_correlation", method, "table-2", block, metrics=pearson, reported=paper))
+        areas = {"lerf.mean": lerf, "morf.mean": morf, "delta.mean": lerf - morf}
+        extra = {name: quantity(value, [value - 0.1, value + 0.1], 2) for name, value in areas.items()}
+        checks.append(check("perturbation", method, "table-2", block, extra_metrics=extra))
+    checks.append(check("loo_correlation", "cp_lrp", "table-2", block, than="attnlrp"))
+    return checks
 
 
-def layer_records(
+def layer_checks(
     block: str, layers: int, *, paper_layers: int = 0, delta: bool = True, seed: int = 0
-) -> list[dict[str, Any]]:
+) -> list[CheckRecord]:
     """What feeds a block of Table A3: sweeps that rise with depth, and the paper's where it has some."""
     rng = np.random.default_rng(seed)
 
@@ -93,17 +75,19 @@ def layer_records(
         }
 
     reported: dict[str, Any] = curves(paper_layers, "", 0.22, 0.52) if paper_layers else {}
-    found = [
-        record(
+    single = {"mean": [0.45] * layers, "n": 64, "intervals": [[0.4, 0.5]] * layers}
+    checks = [
+        check(
             "bypass_gain",
             "attnlrp",
             "table-a3",
             block,
             metrics={name: quantity(vector, n=layers) for name, vector in curves(layers, "", 0.4, 0.6).items()},
-            values={"total_gain": [0.1] * 64, "single": (0.45 + 0.1 * rng.normal(size=(64, layers))).tolist()},
+            curves={"single": single},
+            values={"total_gain": [0.1] * 64},
             reported=reported,
         ),
-        record(
+        check(
             "loo_correlation",
             "attnlrp",
             "table-a3",
@@ -118,41 +102,41 @@ def layer_records(
         )
         paper = curves(paper_layers, "_delta", 0.78, 0.9) if paper_layers else {}
         metrics = {name: quantity(vector, n=layers) for name, vector in vectors.items()}
-        found.append(record("bypass_perturbation", "attnlrp", "table-a3", block, metrics=metrics, reported=paper))
+        checks.append(check("bypass_perturbation", "attnlrp", "table-a3", block, metrics=metrics, reported=paper))
         baseline = {"delta.mean": quantity(0.72)}
-        found.append(record("perturbation", "attnlrp", "table-a3", block, metrics=baseline))
-    return found
+        checks.append(check("perturbation", "attnlrp", "table-a3", block, metrics=baseline))
+    return checks
 
 
-def only(records: list[dict[str, Any]]) -> Grid:
-    (grid,) = paper_tables(records)
+def only(checks: list[CheckRecord]) -> Grid:
+    (grid,) = every_table(make_run(*checks))
     return grid
 
 
 def row(grid: Grid, name: str, block: int = 0) -> list[Number]:
-    found = next(each for each in grid.blocks[block].rows if each[0] == name)
-    return [cell for cell in found if isinstance(cell, Number)]
+    cells = next(cells for cells in grid.blocks[block].rows if cells[0] == name)
+    return [cell for cell in cells if isinstance(cell, Number)]
 
 
 def test_table_2_in_the_papers_order_with_places() -> None:
-    grid = only(text_records())
+    grid = only(text_checks())
     (block,) = grid.blocks
     assert block.title == "SST (n = 64)"
-    assert [each[0] for each in block.rows] == ["LOO", "IG", "Random", "mine_%", "AttnLRP", "CP-LRP"]
+    assert [cells[0] for cells in block.rows] == ["LOO", "IG", "Random", "mine_%", "AttnLRP", "CP-LRP"]
     assert block.sections == {4: "LRP VARIANTS"}
     assert grid.header == ["Method", "LOO r ↑", "LeRF ↑", "MoRF ↓", "Δ ↑"]
     places = {name: [cell.place for cell in row(grid, name)] for name in ("LOO", "AttnLRP", "CP-LRP", "Random")}
     assert places == {"LOO": [0, 1, 1, 1], "AttnLRP": [1, 0, 0, 0], "CP-LRP": [2, 2, 2, 2], "Random": [0, 0, 0, 0]}
 
 
-def test_a_metric_that_no_spec_asked_for_is_computed_from_its_values() -> None:
-    lerf = row(only(text_records()), "IG")[1]
+def test_a_metric_that_no_spec_asked_for_is_among_the_extra_ones() -> None:
+    lerf = row(only(text_checks()), "IG")[1]
     assert lerf.ours == pytest.approx(0.8)
     assert (lerf.n, lerf.interval is not None) == (2, True)
 
 
 def test_the_papers_number_stands_beside_ours_and_comparisons_do_not_enter() -> None:
-    grid = only(text_records(cp_lrp={"pearson.mean": 0.52}))
+    grid = only(text_checks(cp_lrp={"pearson.mean": 0.52}))
     assert row(grid, "CP-LRP")[0].paper == 0.52
     assert row(grid, "AttnLRP")[0].paper is None
     text = RENDERERS["md"](grid)
@@ -161,21 +145,21 @@ def test_the_papers_number_stands_beside_ours_and_comparisons_do_not_enter() -> 
 
 
 def test_blocks_of_the_same_name_are_told_apart() -> None:
-    other = [{**each, "spec": "specs/other.yaml"} for each in text_records()]
-    titles = [block.title for block in only(text_records() + other).blocks]
+    other = [changed(check, spec="specs/other.yaml") for check in text_checks()]
+    titles = [block.title for block in only(text_checks() + other).blocks]
     assert titles == ["SST (specs/SST.yaml) (n = 64)", "SST (specs/other.yaml) (n = 64)"]
 
 
-def test_records_without_a_table_feed_nothing() -> None:
-    assert paper_tables([record("loo_correlation", "loo", None, "x")]) == []
+def test_checks_without_a_table_feed_nothing() -> None:
+    assert every_table(make_run(check("loo_correlation", "loo", None, "x"))) == []
 
 
 def test_table_1() -> None:
     both = {"left.pearson_sum_normalized.mean": quantity(0.24), "right.pearson_sum_normalized.mean": quantity(0.45)}
     grid = only(
         [
-            record("forward_equivalence", None, "table-1", ""),
-            record(
+            check("forward_equivalence", None, "table-1", ""),
+            check(
                 "implementation_invariance",
                 "attnlrp",
                 "table-1",
@@ -183,7 +167,7 @@ def test_table_1() -> None:
                 metrics={"pearson_sum_normalized.mean": quantity(0.829)},
                 reported={"pearson_sum_normalized.mean": 0.7865},
             ),
-            record("loo_correlation", "attnlrp", "table-1", "", metrics=both),
+            check("loo_correlation", "attnlrp", "table-1", "", metrics=both),
         ]
     )
     assert grid.header == ["Explainer", "L vs R", "L vs LOO", "R vs LOO"]
@@ -192,63 +176,63 @@ def test_table_1() -> None:
 
 class TestTableA3:
     def test_rows_stand_as_in_the_paper(self) -> None:
-        records = layer_records("SST", 12, paper_layers=12)
-        grid = only(records)
+        checks = layer_checks("SST", 12, paper_layers=12)
+        grid = only(checks)
         first, last = grid.blocks[0].rows[0], grid.blocks[0].rows[-1]
         assert [cell for cell in first if isinstance(cell, str)] == ["L:1", "L12:", "L1"]
         assert [cell for cell in last if isinstance(cell, str)] == ["L:12", "L1:", "L12"]
-        sweep = records[0]
+        sweep, reported = checks[0].metrics["back_to_front"].value, checks[0].reported["back_to_front"]
+        assert isinstance(sweep, list)
+        assert isinstance(reported, list)
         back = [cell for cell in first if isinstance(cell, Number)][4]
-        assert back.ours == sweep["metrics"]["back_to_front"]["value"][11], "L12: is the last entry"
-        assert back.paper == sweep["reported"]["back_to_front"][11]
+        assert back.ours == sweep[11], "L12: is the last entry"
+        assert back.paper == reported[11]
 
-    def test_intervals_come_from_the_values_of_each_example(self) -> None:
-        records = layer_records("SST", 4)
-        first = [cell for cell in only(records).blocks[0].rows[0] if isinstance(cell, Number)]
-        values = np.array(records[0]["values"]["single"])[:, 0]
-        assert first[8].interval == bootstrap_interval(values, confidence=0.95, seed=0)
+    def test_intervals_are_those_of_the_record(self) -> None:
+        first = [cell for cell in only(layer_checks("SST", 4)).blocks[0].rows[0] if isinstance(cell, Number)]
+        assert first[8].interval == (0.4, 0.5)
         assert first[0].interval is None
 
-    def test_what_no_spec_asked_for_is_computed_from_the_values(self) -> None:
-        records = layer_records("SST", 2, delta=False)
-        del records[0]["metrics"]["single"]
-        records[0]["values"]["single"] = [[0.1, 0.2], [0.3, None]]
-        rows = only(records).blocks[0].rows
-        assert [each[-1].ours for each in rows if isinstance(each[-1], Number)] == [pytest.approx(0.2), 0.2]
+    def test_what_no_spec_asked_for_is_the_mean_of_its_curve(self) -> None:
+        sweep, *rest = layer_checks("SST", 2, delta=False)
+        asked = {name: metric for name, metric in sweep.metrics.items() if name != "single"}
+        curves = {"single": {"mean": [0.2, float("nan")], "n": 2}}
+        rows = only([changed(sweep, metrics=asked, curves=curves), *rest]).blocks[0].rows
+        assert [cells[-1].ours for cells in rows if isinstance(cells[-1], Number)] == [0.2, None]
 
     def test_the_baseline_is_the_method_without_a_bypass(self) -> None:
-        layout = LAYOUTS["table-a3"]
+        layout = TABLES["table-a3"]
         assert isinstance(layout, LayerLayout)
-        records = layer_records("SST", 4, delta=False)
-        assert layer_blocks(layout, {"SST": records})[0].baseline == {"LOO r": 0.41}
-        records[0]["values"]["none"] = [0.2, None, 0.4]
-        assert layer_blocks(layout, {"SST": records[:1]})[0].baseline == {"LOO r": pytest.approx(0.3)}
+        sweep, loo = layer_checks("SST", 4, delta=False)
+        assert layer_blocks(layout, {"SST": [sweep, loo]})[0].baseline == {"LOO r": 0.41}
+        alone = changed(sweep, extra_metrics={"none.mean": quantity(0.3)})
+        assert layer_blocks(layout, {"SST": [alone]})[0].baseline == {"LOO r": 0.3}
 
     def test_columns_that_nobody_measured_are_left_out(self) -> None:
-        assert only(layer_records("SST", 3, delta=False)).header == [
+        assert only(layer_checks("SST", 3, delta=False)).header == [
             *("Rm layers", "LOO r ↑") * 2,
             *("Rm layer", "LOO r ↑"),
         ]
 
     def test_a_paper_of_another_depth_has_its_own_block(self) -> None:
-        grid = only(layer_records("Reviews", 6, paper_layers=12))
+        grid = only(layer_checks("Reviews", 6, paper_layers=12))
         assert [(block.title, len(block.rows)) for block in grid.blocks] == [
             ("Reviews (n = 64)", 6),
             ("Paper (12 layers)", 12),
         ]
 
     def test_vectors_of_unequal_length_are_not_put_side_by_side(self) -> None:
-        broken = layer_records("SST", 6)
-        broken[0]["metrics"]["single"] = quantity([0.1] * 5)
-        assert paper_tables(broken) == []
+        sweep, *rest = layer_checks("SST", 6)
+        broken = changed(sweep, metrics={**sweep.metrics, "single": quantity([0.1] * 5)})
+        assert every_table(make_run(broken, *rest)) == []
 
 
-def all_records() -> list[dict[str, Any]]:
-    return text_records(cp_lrp={"pearson.mean": 0.52}) + layer_records("SST_2 & 50%", 12, paper_layers=12)
+def all_checks() -> list[CheckRecord]:
+    return text_checks(cp_lrp={"pearson.mean": 0.52}) + layer_checks("SST_2 & 50%", 12, paper_layers=12)
 
 
 def test_latex_is_well_formed() -> None:
-    for grid in paper_tables(all_records()):
+    for grid in every_table(make_run(*all_checks())):
         text = RENDERERS["tex"](grid)
         assert text.count("{") - text.count("\\{") == text.count("}") - text.count("\\}")
         for environment in ("table" if grid.name == "table-2" else "sidewaystable", "tabular"):
@@ -262,37 +246,39 @@ def test_latex_is_well_formed() -> None:
 
 
 def test_markdown_rows_are_of_equal_length() -> None:
-    for grid in paper_tables(all_records()):
+    for grid in every_table(make_run(*all_checks())):
         lines = [line for line in RENDERERS["md"](grid).splitlines() if line.startswith("|")]
         assert {line.count("|") for line in lines} == {len(grid.header) + 1}
 
 
 def test_csv_holds_every_number() -> None:
-    for grid in paper_tables(all_records()):
+    for grid in every_table(make_run(*all_checks())):
         rows = list(csv.DictReader(io.StringIO(RENDERERS["csv"](grid))))
         cells = [cell for block in grid.blocks for line in block.rows for cell in line if isinstance(cell, Number)]
-        assert [each["ours"] for each in rows] == ["" if cell.ours is None else str(cell.ours) for cell in cells]
-        assert [each["paper"] for each in rows] == ["" if cell.paper is None else str(cell.paper) for cell in cells]
+        assert [row["ours"] for row in rows] == ["" if cell.ours is None else str(cell.ours) for cell in cells]
+        assert [row["paper"] for row in rows] == ["" if cell.paper is None else str(cell.paper) for cell in cells]
 
 
 def test_files_of_a_run_and_none_that_an_earlier_run_left(tmp_path: Path) -> None:
-    def write(records: list[dict[str, Any]]) -> set[str]:
-        files = [*write_tables(records, tmp_path), *(each.file for each in draw_all(records, tmp_path / "figures"))]
+    def write(checks: list[CheckRecord]) -> set[str]:
+        run = make_run(*checks)
+        tables = write_tables(every_table(run), tmp_path / "tables")
+        files = [*tables, *(picture.file for picture in draw_all(run, tmp_path / "figures"))]
         return {file.relative_to(tmp_path).as_posix() for file in files}
 
     tables = {f"tables/{name}.{kind}" for name in ("table-2", "table-a3") for kind in ("md", "tex", "csv")}
-    assert write(all_records()) == tables | {"figures/figure-2.svg"}
+    assert write(all_checks()) == tables | {"figures/figure-2.svg"}
     assert (tmp_path / "figures/figure-2.png").read_bytes().startswith(b"\x89PNG")
     svg = (tmp_path / "figures/figure-2.svg").read_text()
     for said in ("Pearson r with LOO", "Front to back, paper", "no bypass (AttnLRP)", "SST_2"):
         assert said in svg
-    write(text_records())
+    write(text_checks())
     assert {file.stem for file in tmp_path.rglob("*.*")} == {"table-2"}
 
 
 def test_the_same_numbers_give_the_same_figure(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        save_figures(layer_records("SST", 4, delta=False), tmp_path / name)
+        draw_layers(make_run(*layer_checks("SST", 4, delta=False)), tmp_path / name)
     assert (tmp_path / "one/figure-2.svg").read_bytes() == (tmp_path / "two/figure-2.svg").read_bytes()
 
 
@@ -305,7 +291,7 @@ def test_matplotlib_is_imported_only_to_draw() -> None:
 class TestCommand:
     @pytest.fixture
     def run(self, tmp_path: Path) -> Path:
-        (tmp_path / "results.json").write_text(json.dumps({"schema_version": SCHEMA_VERSION, "checks": all_records()}))
+        save_run(make_run(*all_checks()), tmp_path)
         return tmp_path
 
     @pytest.mark.parametrize(
@@ -326,12 +312,15 @@ class TestCommand:
         [
             (None, [], "cannot be read"),
             ("{", [], "is not JSON"),
-            ("[]", [], "is not a results.json of version 1"),
-            ('{"schema_version": 1, "checks": []}', [], "feeds no table"),
+            ("[]", [], "is not one: a results.json of version 2 is needed; run the specs again"),
+            ('{"schema_version": 1, "checks": []}', [], "is of version 1: a results.json of version 2 is needed"),
+            ('{"schema_version": 2, "checks": []}', [], "is not a results.json of version 2: run: Field required"),
+            (make_run().model_dump_json(), [], "feeds no table"),
+            (make_run(*text_checks()).model_dump_json(), ["--table", "table2"], "Did you mean 'table-2'"),
             (
-                json.dumps({"schema_version": 1, "checks": text_records()}),
-                ["--table", "table2"],
-                "Did you mean 'table-2'",
+                make_run(check("loo_correlation", "loo", "table-x", "")).model_dump_json(),
+                [],
+                "No paper here has the table 'table-x': --import the module that registers it",
             ),
         ],
     )

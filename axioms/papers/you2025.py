@@ -1,0 +1,75 @@
+"""You et al. 2025, "When LRP Diverges from Leave-One-Out in Transformers": its names, Tables 1, 2 and A3, Figure 2.
+
+The numbers that it printed stand in the specs that reproduce them, under `reported`.
+"""
+
+from __future__ import annotations
+
+from axioms.papers.layouts import Column, LayerFigure, LayerLayout, Layout, MethodLayout, Mode
+from axioms.papers.paper import Paper
+
+METHODS = {
+    "loo": "LOO",
+    "integrated_gradients": "IG",
+    "attention_rollout": "AttentionRollout",
+    "gradient_x_input": "Gradient x Input",
+    "random": "Random",
+    "attnlrp": "AttnLRP",
+    "cp_lrp": "CP-LRP",
+}
+
+TABLES: dict[str, Layout] = {
+    "table-1": MethodLayout(
+        title="Table 1",
+        caption="Implementation invariance and agreement with leave-one-out in bilinear layers. "
+        "L is (QK')V, R is Q(K'V); Pearson's r of maps that are normalized to sum to one.",
+        columns=(
+            Column("L vs R", "implementation_invariance.pearson_sum_normalized.mean", 4),
+            Column("L vs LOO", "loo_correlation.left.pearson_sum_normalized.mean", 4),
+            Column("R vs LOO", "loo_correlation.right.pearson_sum_normalized.mean", 4),
+        ),
+        corner="Explainer",
+    ),
+    "table-2": MethodLayout(
+        title="Table 2",
+        caption="Baselines on attribution metrics.",
+        columns=(
+            Column("LOO r", "loo_correlation.pearson.mean", 2, "higher", interval=True, unranked=("loo",)),
+            Column("LeRF", "perturbation.lerf.mean", 2, "higher"),
+            Column("MoRF", "perturbation.morf.mean", 2, "lower"),
+            Column("Δ", "perturbation.delta.mean", 2, "higher", interval=True),
+        ),
+        variants="LRP VARIANTS",
+        note="LOO's correlation with itself takes no place.",
+    ),
+    "table-a3": LayerLayout(
+        title="Table A3",
+        caption="Layer-wise effects of bypassing the softmax in the backward pass. "
+        "L:3 means layers 1 to 3, L7: means layers 7 to the last.",
+        modes=(
+            Mode("front_to_back", "Front to back", "Rm layers", "L:{}"),
+            Mode("back_to_front", "Back to front", "Rm layers", "L{}:", descending=True),
+            Mode("single", "Single layer", "Rm layer", "L{}"),
+        ),
+        columns=(
+            Column("LOO r", "bypass_gain.{}", 2, "higher"),
+            Column("LeRF", "bypass_perturbation.{}_lerf", 2, "higher"),
+            Column("MoRF", "bypass_perturbation.{}_morf", 2, "lower"),
+            Column("Δ", "bypass_perturbation.{}_delta", 2, "higher"),
+        ),
+        baselines={
+            "LOO r": ("loo_correlation.pearson.mean", "bypass_gain.none.mean"),
+            "Δ": ("perturbation.delta.mean", "bypass_perturbation.none.mean"),
+        },
+        figure=LayerFigure(
+            name="figure-2",
+            caption="Figure 2: bypassing the softmax, layer by layer",
+            alternative="LOO r and the difference of the perturbation areas as layers' softmax is bypassed: front to "
+            "back, back to front and one at a time. The same numbers are in Table A3.",
+            axes={"LOO r": "Pearson r with LOO", "Δ": "Δ = LeRF − MoRF"},
+            baseline="no bypass (AttnLRP)",
+        ),
+    ),
+}
+
+PAPER = Paper("you2025", "You et al. 2025", methods=METHODS, tables=TABLES)

@@ -1,0 +1,66 @@
+"""The content of results.json: typed, versioned, written by a run and read by every report, gate and command.
+
+It is strict JSON: a number that is not finite is spelled "NaN", "Infinity" or "-Infinity", and null stands for an
+example for which a metric is not defined. Nothing here computes anything.
+"""
+
+from axioms.record.check import CheckRecord, Setting, SkippedCheck
+from axioms.record.parts import (
+    Comparison,
+    Curve,
+    Decision,
+    Interval,
+    Metric,
+    Numbers,
+    Place,
+    Quantity,
+    TablePlace,
+    Tolerance,
+    VerdictName,
+)
+from axioms.record.run import (
+    RESULTS,
+    SCHEMA_VERSION,
+    Drift,
+    Environment,
+    MethodRecord,
+    RuleRecord,
+    RunInfo,
+    RunRecord,
+    Status,
+    read_record,
+)
+from axioms.record.shown import Account, AccountRow, Example, ImageExample, SentenceExample, TextExample
+
+__all__ = [
+    "RESULTS",
+    "SCHEMA_VERSION",
+    "Account",
+    "AccountRow",
+    "CheckRecord",
+    "Comparison",
+    "Curve",
+    "Decision",
+    "Drift",
+    "Environment",
+    "Example",
+    "ImageExample",
+    "Interval",
+    "MethodRecord",
+    "Metric",
+    "Numbers",
+    "Place",
+    "Quantity",
+    "RuleRecord",
+    "RunInfo",
+    "RunRecord",
+    "SentenceExample",
+    "Setting",
+    "SkippedCheck",
+    "Status",
+    "TablePlace",
+    "TextExample",
+    "Tolerance",
+    "VerdictName",
+    "read_record",
+]

@@ -1,0 +1,91 @@
+"""Numbers as text, and rows of text as tables for a terminal or for Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from axioms.record import Comparison, Quantity
+
+Row = list[str]
+Table = tuple[Row, list[Row]]
+"""Header and rows."""
+
+
+def show(quantity: Quantity) -> str:
+    """A number with its interval."""
+    value, interval = quantity.value, quantity.interval
+    if isinstance(value, list):
+        return short_list(value)
+    if value is None or not math.isfinite(value):
+        return "not finite"
+    text = short(value)
+    return text if interval is None else f"{text} [{short(interval[0])}, {short(interval[1])}]"
+
+
+def printed(paper: float | list[float]) -> str:
+    """What a paper printed: a number, or one for each layer."""
+    return short_list(paper) if isinstance(paper, list) else f"{paper:.4f}"
+
+
+def effect(test: Comparison) -> Row:
+    """p, Holm's p, d_z and the share of wins of a comparison."""
+    d_z = "-" if test.d_z is None else f"{test.d_z:.2f}"
+    return [f"{test.p:.2g}", f"{test.p_holm:.2g}", d_z, f"{test.wins:.0%}"]
+
+
+def brief(number: float) -> str:
+    """Two decimals, or the order of magnitude of what they would hide."""
+    if number != 0 and abs(number) < 0.005:
+        return f"{number:.0e}"
+    return f"{number:.2f}"
+
+
+def short(number: float) -> str:
+    """Four decimals for ordinary numbers, scientific for the very small and large."""
+    if number == 0 or 1e-3 <= abs(number) < 1e5:
+        return f"{number:.4f}"
+    return f"{number:.2e}"
+
+
+def short_list(values: Sequence[Any]) -> str:
+    """Up to one row of up to eight numbers."""
+    row = values[0] if values and isinstance(values[0], list) else values
+    numbers = ", ".join("nan" if number is None else f"{number:.6g}" for number in row[:8])
+    more = len(row) > 8 or (row is not values and len(values) > 1)
+    return f"[{numbers}{', ...' if more else ''}]"
+
+
+def aligned(header: Row, rows: Sequence[Row]) -> list[str]:
+    """Columns padded to equal width."""
+    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    return [
+        "  ".join(value.ljust(width) for value, width in zip(row, widths, strict=True)).rstrip()
+        for row in [header, *rows]
+    ]
+
+
+def within(width: int, header: Row, rows: Sequence[Row]) -> list[str]:
+    """The same in as many blocks of columns as the width asks for, each with the first column."""
+    lines: list[str] = []
+    start = 1
+    while start < len(header):
+        stop = start + 1
+        while stop < len(header) and len(aligned(*_columns(header, rows, start, stop + 1))[0]) <= width:
+            stop += 1
+        lines += ([""] if lines else []) + aligned(*_columns(header, rows, start, stop))
+        start = stop
+    return lines
+
+
+def _columns(header: Row, rows: Sequence[Row], start: int, stop: int) -> Table:
+    """The first column and those from `start` to `stop`, without the rows that have nothing in them."""
+    chosen = [[row[0], *row[start:stop]] for row in rows if set(row[start:stop]) != {"-"}]
+    return [header[0], *header[start:stop]], chosen
+
+
+def markdown(header: Row, rows: Sequence[Row]) -> list[str]:
+    """A Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return ["| " + " | ".join(value.replace("|", "\\|") for value in line) + " |" for line in lines]
