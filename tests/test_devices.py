@@ -30,7 +30,7 @@ from axioms.run.build import build_subject, placement
 from axioms.run.measuring import measure
 from axioms.run.runner import Runner
 from axioms.spec import Check, MethodRef, expand_file
-from axioms.spec.expand import FORWARD
+from axioms.spec.pairs import FORWARD
 from axioms.spec.validate import load_specs
 from axioms.subjects.built import BuiltSubject
 

@@ -16,7 +16,7 @@ from axioms.run.exhibits import accounts_by_side, examples_of
 from axioms.run.measuring import measure
 from axioms.run.result import Result, worst_example
 from axioms.spec import Check, Run
-from axioms.spec.expand import FORWARD
+from axioms.spec.pairs import FORWARD
 from axioms.spec.references import AxiomRef
 from axioms.verdict.judge import Judgement, Verdict, judge
 from axioms.verdict.measure import Measurement

@@ -10,7 +10,6 @@ from axioms.core.registry import AXIOMS
 from axioms.core.source import Document, Path_
 from axioms.spec.check import Check, Comparison, PlacedBound, plain_check
 from axioms.spec.metrics import SIDES
-from axioms.spec.pairs import FORWARD as FORWARD
 from axioms.spec.pairs import with_equivalence
 from axioms.spec.schema import Spec, options_in_checks
 from axioms.spec.stated import axiom_checks, on_sides, with_removals
