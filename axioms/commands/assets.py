@@ -39,7 +39,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the subcommand; 1 where something is missing or corrupted, 2 where a name or a manifest is wrong."""
+    """Run the subcommand; return 1 where something is missing or corrupted, 2 where a name or a manifest is wrong."""
     try:
         known = known_assets(options.near)
     except SpecError as error:
@@ -54,12 +54,12 @@ def run(options: argparse.Namespace) -> int:
         print("no fixtures/assets.yaml here or in any folder above; name a place with --near.", file=sys.stderr)
         return 2
     store = Store(Bar(), lambda sentence: print(sentence, file=sys.stderr))
-    chosen = [known[name] for name in options.names or known]
+    assets = [known[name] for name in options.names or known]
     if options.action == "fetch":
-        return _fetch(store, chosen)
+        return _fetch(store, assets)
     if options.action == "check":
-        return _check(store, chosen, required=bool(options.names))
-    _list(store, chosen)
+        return _check(store, assets, required=bool(options.names))
+    _list(store, assets)
     return 0
 
 
@@ -82,7 +82,7 @@ def _list(store: Store, assets: list[Asset]) -> None:
 
 
 def _check(store: Store, assets: list[Asset], *, required: bool) -> int:
-    """Read every cached file. A missing asset is wrong only if it was asked for by name."""
+    """Read every cached file and return 1 where something is wrong: a missing asset only if it was named."""
     wrong = 0
     for asset in assets:
         states = store.states(asset)
@@ -90,11 +90,11 @@ def _check(store: Store, assets: list[Asset], *, required: bool) -> int:
         print(_line(asset, state, assets))
         if state == "corrupted" or (state == "missing" and required):
             wrong += 1
-            bad = [f"{name} is {each}" for name, each in states.items() if each != "cached"]
+            bad = [f"{name} is {of_file}" for name, of_file in states.items() if of_file != "cached"]
             print(f"{', '.join(bad)}: axioms assets fetch {asset.name}", file=sys.stderr)
     return 1 if wrong else 0
 
 
 def _line(asset: Asset, state: str, among: list[Asset]) -> str:
-    width = max(len(each.name) for each in among)
+    width = max(len(other.name) for other in among)
     return f"{asset.name:<{width}}  {state:<9}  {asset.size / MEGABYTE:6.1f} MB  {asset.licence}"

@@ -65,12 +65,12 @@ def scores_in(side: SideView, *dtypes: torch.dtype) -> Values:
 def _cast(side: Side, dtypes: Sequence[torch.dtype]) -> tuple[Model, Inputs]:
     """Return a copy of the model with its inputs, in the last of the dtypes."""
     from axioms.model.module import Model
-    from axioms.subjects.built import Placement, moved
+    from axioms.subjects.built import Placement, move_inputs
 
     inputs, module = side.inputs, copy.deepcopy(side.model.module)
     for dtype in dtypes:
         tensors = {name: value for name, value in inputs.fixed.items() if hasattr(value, "is_floating_point")}
-        cast = moved(tensors, Placement(inputs.features.device, dtype))
+        cast = move_inputs(tensors, Placement(inputs.features.device, dtype))
         assert isinstance(cast, dict)
         inputs = replace(inputs, features=inputs.features.to(dtype), fixed={**inputs.fixed, **cast})
         module = module.to(dtype)

@@ -52,7 +52,7 @@ def checked_rewrite(
     wide = inputs.with_features(inputs.features.double())
     rewritten = apply_rewrite(name, options, plain, wide)
     left = outputs_of(Model(plain), wide, batch_size)
-    right = rewritten.moved.back(outputs_of(Model(rewritten.module), rewritten.moved.inputs, batch_size))
+    right = rewritten.moved.restore(outputs_of(Model(rewritten.module), rewritten.moved.inputs, batch_size))
     gap = float(relative_gap(as_numpy(left), as_numpy(right)).max())
     if not gap <= LARGEST_GAP:
         raise RewriteError(

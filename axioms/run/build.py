@@ -20,7 +20,7 @@ from axioms.spec import Run, Subject
 from axioms.spec.references import RewriteRef
 from axioms.subjects.agreement.benchmark import Agreement
 from axioms.subjects.assets import Report
-from axioms.subjects.built import ONLY, BuiltSubject, Placement, Side, moved
+from axioms.subjects.built import ONLY, BuiltSubject, Placement, Side, move_inputs
 from axioms.subjects.data import Data
 from axioms.subjects.load import load_data, load_model
 from axioms.subjects.models.language import LanguageModel, Tokens, tokenize
@@ -75,7 +75,7 @@ def placed_side(
     """Return a model and its inputs on the run's device, in the run's dtype."""
     place = placement(run)
     module = model.module.to(place.device, place.dtype)
-    inputs = read_inputs(module, moved(given, place), remove, run.seed)
+    inputs = read_inputs(module, move_inputs(given, place), remove, run.seed)
     return Side(name, Model(module), model.read_at(inputs), run.batch_size)
 
 
@@ -90,7 +90,7 @@ def _only_correct(built: BuiltSubject, agreement: Agreement, outputs: Tensor) ->
     """Return the subject with those sentences alone in which the model prefers the form that agrees."""
     agrees, other = (Target(form.to(outputs.device))(outputs) for form in agreement.forms())
     index = torch.nonzero(agrees > other).squeeze(1)
-    correct = agreement.only(index.tolist())
+    correct = agreement.keep_correct(index.tolist())
     sides = {name: replace(side, inputs=side.inputs.select(index)) for name, side in built.sides.items()}
     tokens = tuple(built.tokens[example] for example in index.tolist())
     data = replace(built.data, agreement=correct, texts=correct.texts)

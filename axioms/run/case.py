@@ -55,7 +55,7 @@ class Case:
     def view(self, method: MethodRef | None, side: str) -> SideView:
         """Return one side of the subject, as an axiom sees it."""
         shown = self.subject.sides[side]
-        return SideView(shown, shown.own(self.subject.target), MethodBench(self, method, side), self.subject.data)
+        return SideView(shown, shown.reorder(self.subject.target), MethodBench(self, method, side), self.subject.data)
 
     def pair(self, method: MethodRef | None) -> PairView:
         """Return both sides of the subject, as an axiom sees them."""
@@ -68,9 +68,9 @@ class Case:
 
         def attribute() -> Attribution:
             at = self.subject.sides[side]
-            target = at.own(self.subject.target)
+            target = at.reorder(self.subject.target)
             known = target(at.outputs) if at.moved is None else None
-            return at.restored(self.rerun(method, at.model, at.inputs, target, at.batch_size, known))
+            return at.restore(self.rerun(method, at.model, at.inputs, target, at.batch_size, known))
 
         return self.cache.recall(self.key("attribution", side, identity(method)), attribute)
 
@@ -79,7 +79,7 @@ class Case:
 
         def sweep() -> Swept:
             at = self.subject.sides[side]
-            target = at.own(self.subject.target)
+            target = at.reorder(self.subject.target)
             swept = run_sweep(
                 METHODS.get(method.name),
                 at.model,
@@ -91,7 +91,7 @@ class Case:
                 options=method.options,
                 progress=partial(self.report, f"{method.label}, sweep"),
             )
-            restored = {layers: at.restored(attribution) for layers, attribution in swept.attributions.items()}
+            restored = {layers: at.restore(attribution) for layers, attribution in swept.attributions.items()}
             return replace(swept, attributions=restored)
 
         return self.cache.recall(self.key("sweep", side, identity(method), list(kinds)), sweep)

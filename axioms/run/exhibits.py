@@ -65,7 +65,7 @@ def _first(case: Case, method: MethodRef, side: str) -> Attribution:
 
     def attribute() -> Attribution:
         at = case.subject.sides[side]
-        target = at.own(case.subject.target).rows(0, EXAMPLES)
+        target = at.reorder(case.subject.target).rows(0, EXAMPLES)
         return case.rerun(method, at.model, at.inputs.rows(0, EXAMPLES), target, at.batch_size)
 
     return _recall(case, method, side, attribute)

@@ -31,7 +31,7 @@ class Placement:
 
 @dataclass(frozen=True)
 class Moved:
-    """Inputs that mean the same: where the examples and the features went."""
+    """Inputs that mean the same as others, and where their examples and features went."""
 
     inputs: Inputs
     order: Tensor | None = None
@@ -39,8 +39,8 @@ class Moved:
     length: int | None = None
     """How many of the first features were there before; None where all were."""
 
-    def back(self, rows: Tensor) -> Tensor:
-        """Rows of examples in the order that they had."""
+    def restore(self, rows: Tensor) -> Tensor:
+        """Return rows of examples in the order that the examples had."""
         return rows if self.order is None else rows[self.order.argsort()]
 
 
@@ -59,22 +59,23 @@ class Side:
     def outputs(self) -> Tensor:
         """All outputs of the plain forward pass, in the order of the data."""
         outputs = outputs_of(self.model, self.inputs, self.batch_size)
-        return outputs if self.moved is None else self.moved.back(outputs)
+        return outputs if self.moved is None else self.moved.restore(outputs)
 
-    def own(self, target: Target) -> Target:
-        """The target in the order of this side's examples."""
+    def reorder(self, target: Target) -> Target:
+        """Return the target in the order of this side's examples."""
         return target if self.moved is None or self.moved.order is None else target.select(self.moved.order)
 
-    def restored(self, found: Attribution) -> Attribution:
-        """Relevance in the order of the data, of the features that the data has."""
+    def restore(self, attribution: Attribution) -> Attribution:
+        """Return the relevance in the order of the data, of the features that the data has."""
         if self.moved is None:
-            return found
-        scores, output, total = (self.moved.back(each) for each in (found.scores, found.output, found.total))
-        return replace(found, scores=scores[:, : self.moved.length], output=output, total=total)
+            return attribution
+        rows = (attribution.scores, attribution.output, attribution.total)
+        scores, output, total = map(self.moved.restore, rows)
+        return replace(attribution, scores=scores[:, : self.moved.length], output=output, total=total)
 
 
 def outputs_of(model: Model, inputs: Inputs, batch_size: int) -> Tensor:
-    """The outputs of the plain forward pass, batch by batch."""
+    """Return the outputs of the plain forward pass, computed batch by batch."""
     import torch
 
     with torch.no_grad(), model.at_rest():
@@ -93,8 +94,8 @@ class BuiltSubject:
     """The tokens of each text, special ones included, without padding; nothing where the data are no texts."""
 
 
-def moved(inputs: Tensor | Mapping[str, Tensor], place: Placement) -> Tensor | dict[str, Tensor]:
-    """The inputs on the device, floating-point ones in the dtype."""
+def move_inputs(inputs: Tensor | Mapping[str, Tensor], place: Placement) -> Tensor | dict[str, Tensor]:
+    """Return the inputs on the device, floating-point ones in the dtype."""
     import torch
 
     if isinstance(inputs, torch.Tensor):

@@ -37,13 +37,13 @@ class Descriptor(BaseModel):
 
     @cached_property
     def weights_file(self) -> Path | None:
-        """Absolute path of the weights."""
+        """The absolute path of the weights; None where it has none."""
         return None if self.weights is None else self.file.parent / self.weights
 
     def build_options(self, overrides: dict[str, Any], asset_folder: Path | None = None) -> dict[str, Any]:
-        """The options for the builder: the descriptor's, the spec's on top, and the files' absolute paths.
+        """Return the options for the builder: the descriptor's, the spec's on top, and the files' absolute paths.
 
-        The asset is its name until its folder is given, which may mean to fetch it: not while specs are validated.
+        Without `asset_folder` the asset is its name: specs are validated before anything is fetched.
         """
         files = (
             {"files": {name: str(self.file.parent / path) for name, path in self.files.items()}} if self.files else {}
@@ -53,12 +53,12 @@ class Descriptor(BaseModel):
 
     @property
     def builder(self) -> Registered:
-        """What builds it."""
+        """The registered subject or data source that builds it."""
         return (SUBJECTS if self.kind == "model" else DATA).get(self.build)
 
 
 def find_descriptor(name: str, spec_file: Path) -> Descriptor | None:
-    """The nearest `fixtures/NAME.yaml`, looking beside the spec and then upwards."""
+    """Return the nearest `fixtures/NAME.yaml`, looking beside the spec and then upwards; None where there is none."""
     if not re.fullmatch(r"[\w.-]+", name):
         return None
     for folder in spec_file.resolve().parents:
@@ -74,11 +74,10 @@ def _read(file: Path) -> Descriptor:
     try:
         descriptor = Descriptor.model_validate({**document.value, "file": file})
     except ValidationError as error:
-        for each in error.errors():
-            hint = (
-                did_you_mean(str(each["loc"][-1]), Descriptor.model_fields) if each["type"] == "extra_forbidden" else ""
-            )
-            problems.append(document.problem(tuple(each["loc"]), f"{each['msg']}.{hint}"))
+        for detail in error.errors():
+            is_unknown = detail["type"] == "extra_forbidden"
+            hint = did_you_mean(str(detail["loc"][-1]), Descriptor.model_fields) if is_unknown else ""
+            problems.append(document.problem(tuple(detail["loc"]), f"{detail['msg']}.{hint}"))
         raise SpecError(problems) from None
     problems += _missing_files(document, descriptor)
     registry = SUBJECTS if descriptor.kind == "model" else DATA
@@ -96,13 +95,13 @@ def _read(file: Path) -> Descriptor:
 
 
 def _missing_files(document: Document, descriptor: Descriptor) -> list[Problem]:
-    named = {("files", name): path for name, path in descriptor.files.items()}
+    places = {("files", name): path for name, path in descriptor.files.items()}
     if descriptor.weights is not None:
-        named[("weights",)] = descriptor.weights  # type: ignore[index]
+        places[("weights",)] = descriptor.weights  # type: ignore[index]
     return [
         document.problem(
             place, f"there is no file {path!r} beside this fixture. Made by: {descriptor.made_by or 'unknown'}."
         )
-        for place, path in named.items()
+        for place, path in places.items()
         if not (descriptor.file.parent / path).is_file()
     ]

@@ -19,14 +19,14 @@ from axioms.subjects.paths import resolved
 
 
 def load_module(name: str, options: Mapping[str, Any], spec_file: Path, seed: int = 0) -> torch.nn.Module:
-    """The module of a model by name."""
+    """Return the module of a model by name."""
     return load_model(name, options, spec_file, seed).module
 
 
 def load_model(
     name: str, options: Mapping[str, Any], spec_file: Path, seed: int = 0, report: Report | None = None
 ) -> LanguageModel:
-    """A model by name: a fixture near the spec, else a registered subject, else one of the hub or in a folder."""
+    """Return a model by name: a fixture near the spec, a registered subject, or one of the hub or in a folder."""
     descriptor = find_descriptor(name, spec_file)
     if descriptor is None and name not in SUBJECTS:
         name, options = named_directly(name, options) or (name, options)
@@ -45,16 +45,16 @@ def load_model(
 def _final_options(
     entry: Registered, descriptor: Descriptor | None, options: Mapping[str, Any], spec_file: Path, report: Report | None
 ) -> dict[str, Any]:
-    """What the builder is called with: paths absolute, and the asset fetched if it has to be."""
-    given = resolved(entry, options, spec_file)
+    """Return the options that the builder is called with: paths absolute, and the asset fetched if it has to be."""
+    absolute = resolved(entry, options, spec_file)
     if descriptor is None:
-        return given
+        return absolute
     folder = None if descriptor.asset is None else locate(descriptor.asset, descriptor.file, report)
-    return descriptor.build_options(given, folder)
+    return descriptor.build_options(absolute, folder)
 
 
 def load_data(name: str, options: Mapping[str, Any], spec_file: Path, report: Report | None) -> Data:
-    """Data by name: a fixture near the spec, else a registered data source."""
+    """Return data by name: a fixture near the spec, else a registered data source."""
     descriptor = find_descriptor(name, spec_file)
     source = DATA.get(descriptor.build if descriptor else name)
     loaded = source.function(**_final_options(source, descriptor, options, spec_file, report))

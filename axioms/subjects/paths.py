@@ -21,14 +21,14 @@ FolderOrName = Annotated[str, _FOLDER]
 
 
 def resolved(entry: Registered, options: Mapping[str, Any], written_in: Path) -> dict[str, Any]:
-    """The options with absolute paths in place of those relative to the file that they are written in."""
+    """Return the options with absolute paths in place of those relative to the file that they are written in."""
     fields = entry.options_model().model_fields
-    found = dict(options)
+    absolute = dict(options)
     for name, value in options.items():
         marks = fields[name].metadata if name in fields else []
         if not isinstance(value, str) or not {_FILE, _FOLDER} & {mark for mark in marks if isinstance(mark, str)}:
             continue
         path = (written_in.resolve().parent / Path(value).expanduser()).resolve()
         if _FILE in marks or path.is_dir():
-            found[name] = str(path)
-    return found
+            absolute[name] = str(path)
+    return absolute

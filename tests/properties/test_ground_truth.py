@@ -83,7 +83,7 @@ def test_chance_is_what_its_closed_forms_say(agreement: Agreement) -> None:
 
 
 def test_the_task_counts_what_was_dropped(agreement: Agreement) -> None:
-    kept = agreement.only(range(240))
+    kept = agreement.keep_correct(range(240))
     found = {name: float(value) for name, value in task(view(kept)).items()}
     assert found["accuracy"] == pytest.approx(240 / 300)
     assert (found["read"], found["asked"], found["evaluated"], found["wrong"]) == (300, 300, 240, 60)
@@ -121,4 +121,4 @@ def test_other_data_and_senseless_options_are_refused(agreement: Agreement) -> N
     with pytest.raises(InputError, match="two draws"):
         chance(view(agreement), draws=1)
     with pytest.raises(InputError, match="wrong form in every sentence"):
-        agreement.only([])
+        agreement.keep_correct([])

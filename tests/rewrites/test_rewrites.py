@@ -181,6 +181,6 @@ def test_reordering_and_padding_come_back() -> None:
     moved = apply_rewrite("reorder_batch", {}, module, inputs).moved
     assert moved.order is not None
     assert moved.order.tolist() == [2, 0, 1]
-    assert torch.equal(moved.back(moved.inputs.features), inputs.features)
+    assert torch.equal(moved.restore(moved.inputs.features), inputs.features)
     longer = apply_rewrite("pad_batch", {"by": 2}, module, inputs).moved
     assert torch.equal(longer.inputs.features[:, : longer.length], inputs.features)

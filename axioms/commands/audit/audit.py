@@ -22,7 +22,7 @@ from axioms.model.module import Model
 from axioms.model.targets import Target, choose
 from axioms.report.rewrites import Cell
 from axioms.rewrites.apply import checked_rewrite
-from axioms.subjects.built import Placement, Side, moved, outputs_of
+from axioms.subjects.built import Placement, Side, move_inputs, outputs_of
 from axioms.subjects.data import random_tokens
 
 Given = Tensor | Mapping[str, Tensor]
@@ -93,7 +93,7 @@ def audit(
     """
     place = Placement(torch.device("cpu"), torch.float64)
     plain = copy.deepcopy(model).double().eval()
-    inputs = read_inputs(plain, moved(given, place))
+    inputs = read_inputs(plain, move_inputs(given, place))
     left = Side("left", Model(plain), inputs, len(inputs))
     chosen = choose(target, left.outputs)
     before = {method: _attribution(method, left, chosen) for method in methods}
@@ -109,7 +109,7 @@ def audit(
         for method in methods:
             allowed = any(pair in allow for pair in ((method, rewrite), (method, "*"), ("*", rewrite)))
             try:
-                after = right.restored(_attribution(method, right, right.own(chosen)))
+                after = right.restore(_attribution(method, right, right.reorder(chosen)))
             except (UncoveredOperation, NotDefined) as error:
                 outcome.cells.append(Cell(name, method, rewrite, "refused", None, because=str(error)))
                 continue

@@ -1,4 +1,4 @@
-"""Sentences to what one language model reads: texts, the subject's tokens, the two forms' token ids.
+"""Sentences as one language model reads them: texts, the subject's tokens, the two forms' token ids.
 
 Characters become tokens through the tokenizer's offsets, whatever kind of tokenizer it is: a token belongs to the
 subject if it covers one of its characters. The filters are those of Arras et al. (2025, Appendix B), each counted.
@@ -22,41 +22,41 @@ MODEL_FILTERS = ("subject_after_verb", "split_verb", "uncovered_subject", "only_
 
 @dataclass(frozen=True)
 class Aligned:
-    """What is left of a sentence for one model."""
+    """A sentence as one model reads it."""
 
     sample: Sample
     text: str
     forms: tuple[int, int]
     """Token ids of the form that agrees and of the other."""
     truth: tuple[int, ...]
-    """Which tokens of the text are the subject's."""
+    """The places of the subject's tokens in the text."""
     words: tuple[int, ...]
-    """Which tokens are neither special nor the mask."""
+    """The places of the tokens that are neither special nor the mask."""
     length: int
-    """How many tokens there are in all."""
+    """The number of tokens in all."""
 
 
 def align(
     samples: Iterable[Sample], tokenizer: Any, reads: Reads, limit: int | None = None
 ) -> tuple[list[Aligned], Counter[str]]:
-    """The sentences that this model can be asked about, and how many fell to each filter."""
+    """Return the sentences that this model can be asked about, and how many fell to each filter."""
     if not getattr(tokenizer, "is_fast", False):
         raise InputError("the subject's tokens are found through offsets, which only a fast tokenizer gives.")
     if reads == "mask" and tokenizer.mask_token is None:
         raise InputError("the model is asked at a mask, and its tokenizer has no mask token.")
     counts: Counter[str] = Counter()
-    kept = []
+    aligned = []
     for sample in samples:
-        found = _one(sample, tokenizer, reads, limit)
-        if isinstance(found, str):
-            counts[found] += 1
+        result = _align_sample(sample, tokenizer, reads, limit)
+        if isinstance(result, Aligned):
+            aligned.append(result)
         else:
-            kept.append(found)
-    return kept, counts
+            counts[result] += 1
+    return aligned, counts
 
 
-def _one(sample: Sample, tokenizer: Any, reads: Reads, limit: int | None) -> Aligned | str:
-    """The sentence for this model, or the filter that it falls to."""
+def _align_sample(sample: Sample, tokenizer: Any, reads: Reads, limit: int | None) -> Aligned | str:
+    """Return the sentence for this model, or the filter that it falls to."""
     text, subject = sample.context, sample.subject
     if reads == "mask":
         text = sample.masked(tokenizer.mask_token)
@@ -71,7 +71,7 @@ def _one(sample: Sample, tokenizer: Any, reads: Reads, limit: int | None) -> Ali
     encoded = tokenizer(text, return_offsets_mapping=True, return_special_tokens_mask=True, verbose=False)
     ids, special = encoded["input_ids"], encoded["special_tokens_mask"]
     mask = tokenizer.mask_token_id if reads == "mask" else None
-    words = tuple(place for place, each in enumerate(ids) if not special[place] and each != mask)
+    words = tuple(place for place, token in enumerate(ids) if not special[place] and token != mask)
     truth = covering(encoded["offset_mapping"], subject)
     if not truth:
         return "uncovered_subject"
@@ -85,14 +85,14 @@ def _one(sample: Sample, tokenizer: Any, reads: Reads, limit: int | None) -> Ali
 
 
 def covering(offsets: Iterable[Span], span: Span) -> tuple[int, ...]:
-    """The tokens that cover a character of the span. Special tokens cover none: their offsets are empty."""
+    """Return the tokens that cover a character of the span. Special tokens cover none: their offsets are empty."""
     return tuple(place for place, (start, stop) in enumerate(offsets) if max(start, span[0]) < min(stop, span[1]))
 
 
 def one_token(tokenizer: Any, context: str, word: str) -> int | None:
-    """The one token that the word adds to its context; None where it adds several, or changes those before.
+    """Return the one token that the word adds to its context, or None where it adds several or changes those before.
 
-    Asked in its context, because most tokenizers mark the space before a word, each in its own way.
+    The context matters, because most tokenizers mark the space before a word, each in its own way.
     """
     before = tokenizer(context, add_special_tokens=False, verbose=False)["input_ids"] if context else []
     whole = tokenizer(f"{context} {word}".strip(), add_special_tokens=False, verbose=False)["input_ids"]

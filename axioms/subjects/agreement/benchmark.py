@@ -29,12 +29,12 @@ FILTERS = {
     "too_long": "the input is longer than the model takes",
     "wrong": "the model prefers the form that does not agree",
 }
-"""Why a sentence does not count, in the order in which it is asked."""
+"""Why a sentence does not count, in the order in which the filters apply."""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Sentences of the benchmark, and what has become of those that are not among them any more."""
+    """Sentences of the benchmark, and how many fell to each filter."""
 
     samples: tuple[Sample, ...]
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Agreement:
     """The sentences as one model reads them; nothing before a model is chosen."""
 
     def for_model(self, model: LanguageModel) -> Agreement:
-        """The sentences that this model can be asked about."""
+        """Return the sentences that this model can be asked about."""
         from axioms.subjects.models.language import token_limit
 
         if model.tokenizer is None:
@@ -51,27 +51,27 @@ class Agreement:
         aligned, dropped = align(self.samples, model.tokenizer, model.reads, token_limit(model))
         counts = {**self.counts, **dropped}
         if not aligned:
-            raise InputError(f"no sentence is left for this model: {told(counts)}.")
+            raise InputError(f"no sentence is left for this model: {describe_counts(counts)}.")
         return replace(self, counts=counts, aligned=tuple(aligned))
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What the model reads."""
-        return tuple(one.text for one in self.aligned)
+        """The texts that the model reads."""
+        return tuple(sentence.text for sentence in self.aligned)
 
     def forms(self) -> tuple[Tensor, Tensor]:
-        """The token ids of the forms that agree, and of the others."""
+        """Return the token ids of the forms that agree, and of the others."""
         import torch
 
-        agrees, other = zip(*(one.forms for one in self.aligned), strict=True)
+        agrees, other = zip(*(sentence.forms for sentence in self.aligned), strict=True)
         return torch.tensor(agrees), torch.tensor(other)
 
-    def only(self, kept: Sequence[int]) -> Agreement:
-        """The sentences that the model gets right (Arras et al. 2025, Section 4.1); the rest is counted as `wrong`."""
-        if not kept:
+    def keep_correct(self, correct: Sequence[int]) -> Agreement:
+        """Return the sentences that the model gets right, with the others counted (Arras et al. 2025, Section 4.1)."""
+        if not correct:
             raise InputError("the model prefers the wrong form in every sentence, and only right ones are evaluated.")
-        wrong = len(self.aligned) - len(kept)
-        aligned = tuple(self.aligned[index] for index in kept)
+        wrong = len(self.aligned) - len(correct)
+        aligned = tuple(self.aligned[index] for index in correct)
         return replace(self, aligned=aligned, counts={**self.counts, "wrong": wrong})
 
     @property
@@ -80,12 +80,12 @@ class Agreement:
         return len(self.aligned) / (len(self.aligned) + self.counts.get("wrong", 0))
 
 
-def told(counts: Mapping[str, int]) -> str:
-    """The counts as a sentence's end."""
+def describe_counts(counts: Mapping[str, int]) -> str:
+    """Return the counts as the end of a sentence."""
     dropped = [f"{counts[name]} {name}" for name in FILTERS if counts.get(name)]
     return f"of {counts.get('read', 0)} read, {', '.join(dropped) or 'none dropped'}"
 
 
 def of_samples(samples: Sequence[Sample], counts: Mapping[str, int] | None = None) -> Agreement:
-    """Sentences before any model has seen them."""
+    """Return the benchmark of these sentences, before any model has seen them."""
     return Agreement(tuple(samples), dict(counts or Counter(read=len(samples))))

@@ -26,9 +26,9 @@ Parse = Callable[[list[str]], Iterable[Any]]
 
 
 def read(file: Path, parse: Parse, *, n: int | None = None, seed: int = 0) -> tuple[list[Sample], Counter[str]]:
-    """The sentences that have one nominal subject, and how many rows there were and fell to each filter.
+    """Return the sentences that have one nominal subject, and how many rows were read and fell to each filter.
 
-    With `n`, of so many rows drawn at random.
+    With `n`, that many rows are drawn at random.
     """
     rows = _lines(file)
     if n is not None:
@@ -36,9 +36,9 @@ def read(file: Path, parse: Parse, *, n: int | None = None, seed: int = 0) -> tu
             raise InputError(f"asked for {n} rows; {file.name} has {len(rows)}.")
         rows = [rows[index] for index in sorted(random.Random(seed).sample(range(len(rows)), n))]
     counts: Counter[str] = Counter(read=len(rows))
-    found = list(_well_formed(rows, counts))
+    unparsed = list(_well_formed(rows, counts))
     samples = []
-    for sample, document in zip(found, parse([sample.text for sample in found]), strict=True):
+    for sample, document in zip(unparsed, parse([sample.text for sample in unparsed]), strict=True):
         reason, subject = subject_of(document, sample.verb)
         if subject is None:
             counts[reason] += 1
@@ -58,7 +58,7 @@ def _lines(file: Path) -> list[str]:
 
 
 def _well_formed(rows: list[str], counts: Counter[str]) -> Iterator[Sample]:
-    """The rows that are what they should be, with an empty span in place of the subject."""
+    """Yield the rows that are what they should be, with an empty span in place of the subject."""
     for row in rows:
         columns = [column.strip() for column in row.split("\t")]
         if len(columns) != COLUMNS or not columns[0].isdecimal() or columns[2].count(MASK) != 1 or not all(columns):
@@ -75,11 +75,11 @@ def _well_formed(rows: list[str], counts: Counter[str]) -> Iterator[Sample]:
 
 
 def subject_of(document: Any, verb: Span) -> tuple[str, Span | None]:
-    """Where the verb's nominal subject stands; or None, and which filter says so.
+    """Return where the verb's nominal subject stands; or None, and before it the filter that says so.
 
     The subject of an auxiliary ("have been") hangs on the verb that it helps.
     """
-    token = next((each for each in document if each.idx == verb[0]), None)
+    token = next((word for word in document if word.idx == verb[0]), None)
     if token is None or token.idx + len(token.text) != verb[1]:
         return "not_nsubj", None  # the parser cuts the words in another way
     heads = [token, token.head] if token.dep_ in AUXILIARY else [token]
@@ -92,7 +92,7 @@ def subject_of(document: Any, verb: Span) -> tuple[str, Span | None]:
 
 
 def spacy_parser(pipeline: str) -> Parse:
-    """spaCy's parser, or `MissingPackage` with what to install; `InputError` where the pipeline does not parse."""
+    """Return spaCy's parser; raise `MissingPackage` with what to install, `InputError` where it cannot parse."""
     try:
         import spacy
     except ImportError:

@@ -51,7 +51,7 @@ HELD_OUT = 4
 """One in so many combinations of subject and other noun is kept for the test split."""
 
 
-def held_out(subject: int, other: int) -> bool:
+def is_held_out(subject: int, other: int) -> bool:
     """Whether a combination of nouns belongs to the test split: a Latin square, so that every noun is in both."""
     return (subject + other) % HELD_OUT == 0
 
@@ -72,24 +72,24 @@ class _Words:
         self.text = ""
 
     def add(self, words: str) -> Span:
-        """Append words; the span of them."""
+        """Append words and return their span."""
         start = len(self.text) + bool(self.text)
         self.text += (" " if self.text else "") + words
         return start, len(self.text)
 
 
 def sentences(n: int, *, split: Split = "test", seed: int = 0, most: int = MOST_ATTRACTORS) -> list[Sample]:
-    """`n` distinct sentences with up to `most` nouns between the subject and its verb."""
-    found: dict[str, Sample] = {}
+    """Return `n` distinct sentences with up to `most` nouns between the subject and its verb."""
+    distinct: dict[str, Sample] = {}
     for sample in stream(split=split, seed=seed, most=most):
-        found.setdefault(sample.text, sample)
-        if len(found) == n:
-            return list(found.values())
+        distinct.setdefault(sample.text, sample)
+        if len(distinct) == n:
+            return list(distinct.values())
     raise AssertionError("the stream does not end")
 
 
 def stream(*, split: Split, seed: int, most: int = MOST_ATTRACTORS) -> Iterator[Sample]:
-    """Sentences without end. No subject meets a noun in `test` that it meets in `train`."""
+    """Yield sentences without end. No subject meets a noun in `test` that it meets in `train`."""
     draw = random.Random(f"{split} {seed}")
     while True:
         yield _sentence(draw, split, draw.randint(1 if split == "test" else 0, most))
@@ -97,7 +97,7 @@ def stream(*, split: Split, seed: int, most: int = MOST_ATTRACTORS) -> Iterator[
 
 def _sentence(draw: random.Random, split: Split, between: int) -> Sample:
     subject = _Noun(draw.randrange(len(NOUNS)), draw.random() < 0.5)
-    others = [each for each in range(len(NOUNS)) if held_out(subject.lemma, each) == (split == "test")]
+    others = [noun for noun in range(len(NOUNS)) if is_held_out(subject.lemma, noun) == (split == "test")]
 
     def other(plural: bool) -> str:
         adjective = f"{draw.choice(ADJECTIVES)} " if draw.random() < 0.15 else ""

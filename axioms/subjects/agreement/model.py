@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def tiny_llama(*, vocabulary: int) -> LlamaForCausalLM:
-    """Three layers, four heads in two groups of queries, rotary positions, RMS norms, tied embeddings."""
+    """Return a Llama of three layers: four heads in two groups of queries, rotary positions, tied embeddings."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
     config = LlamaConfig(

@@ -24,7 +24,7 @@ __all__ = [
 
 
 def locate(name: str, near: Path, report: Report | None = None) -> Path:
-    """The folder with all verified files of an asset, fetched where needed; `AssetMissing` where that cannot be.
+    """Return the folder with all verified files of an asset, fetched where needed, or raise `AssetMissing`.
 
     `near` is the spec, or any path whose folder or a folder above it has a `fixtures/assets.yaml`.
     """

@@ -29,7 +29,7 @@ Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class Strict(BaseModel):
-    """No unknown keys, no silent conversions, no changes later."""
+    """A model without unknown keys, silent conversions or later changes."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -89,7 +89,7 @@ class Asset(Strict):
 
     @property
     def size(self) -> int:
-        """Bytes of all files together."""
+        """The bytes of all files together."""
         return sum(file.size for file in self.files.values())
 
     @property
@@ -100,25 +100,25 @@ class Asset(Strict):
 
 
 def read_manifest(file: Path) -> dict[str, Asset]:
-    """The assets that one manifest lists, or a `SpecError` with file and line."""
+    """Return the assets that a manifest lists, or raise a `SpecError` with file and line."""
     document = read(file)
     assets, problems = {}, []
     for name, raw in document.value.items():
         try:
             assets[name] = Asset.model_validate({**raw, "name": name} if isinstance(raw, dict) else raw)
         except ValidationError as error:
-            for each in error.errors():
+            for detail in error.errors():
                 hint = ""
-                if each["type"] == "extra_forbidden":
-                    hint = did_you_mean(str(each["loc"][-1]), Asset.model_fields)
-                problems.append(document.problem((name, *each["loc"]), f"{each['msg']}.{hint}"))
+                if detail["type"] == "extra_forbidden":
+                    hint = did_you_mean(str(detail["loc"][-1]), Asset.model_fields)
+                problems.append(document.problem((name, *detail["loc"]), f"{detail['msg']}.{hint}"))
     if problems:
         raise SpecError(problems)
     return assets
 
 
 def manifests(near: Path) -> Iterator[Path]:
-    """Manifests beside or above `near`, then the working directory, then this checkout; nearest first."""
+    """Yield the manifests beside or above `near`, then the working directory, then this file; nearest first."""
     seen = set()
     for start in (near, Path.cwd(), Path(__file__)):
         for folder in (start.resolve(), *start.resolve().parents):
@@ -129,15 +129,15 @@ def manifests(near: Path) -> Iterator[Path]:
 
 
 def known_assets(near: Path) -> dict[str, Asset]:
-    """All assets in reach; of two with one name the nearest."""
-    found: dict[str, Asset] = {}
+    """Return all assets in reach by name; of two with the same name, the nearest."""
+    assets: dict[str, Asset] = {}
     for file in manifests(near):
-        found = {**read_manifest(file), **found}
-    return found
+        assets = {**read_manifest(file), **assets}
+    return assets
 
 
 def find_asset(name: str, near: Path) -> Asset:
-    """The asset by name, or an `InputError` with a suggestion."""
+    """Return the asset of this name, or raise an `InputError` with a suggestion."""
     known = known_assets(near)
     if name not in known:
         raise InputError(

@@ -1,4 +1,4 @@
-"""The cache of assets: found, verified, and where something is missing fetched, by one process at a time."""
+"""The cache of assets: each file is verified, and fetched where it is missing, by one process at a time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CACHE = "AXIOMS_CACHE"
 
 
 def cache_folder() -> Path:
-    """`$AXIOMS_CACHE`, else `pytest-axioms` in the user's cache directory."""
+    """Return `$AXIOMS_CACHE`, else `pytest-axioms` in the user's cache directory."""
     if os.environ.get(CACHE):
         return Path(os.environ[CACHE]).expanduser()
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or "~/.cache"
@@ -32,7 +32,7 @@ def switched_on(variable: str) -> bool:
 
 
 def warn(sentence: str) -> None:
-    """Tell the user as a warning: pytest shows those at the end, also those of xdist's workers."""
+    """Warn the user: pytest shows warnings at the end, also those of xdist's workers."""
     warnings.warn(sentence, SubjectWarning, stacklevel=2)
 
 
@@ -49,15 +49,15 @@ class Store:
         return self.folder / "assets" / asset.folder_name
 
     def states(self, asset: Asset) -> dict[str, State]:
-        """Each file, read and compared with its SHA-256."""
+        """Return the state of each file, which is read and compared with its SHA-256."""
         return {name: self._state(self.path(asset) / name, file.sha256) for name, file in asset.files.items()}
 
     def state(self, asset: Asset) -> State:
-        """The asset as a whole: corrupted if any file is, cached if all are there."""
+        """Return the state of the whole asset: corrupted if any file is, cached if all are."""
         return overall(self.states(asset))
 
     def locate(self, asset: Asset) -> Path:
-        """The folder with every file verified; fetched first where that is needed, or `AssetMissing`."""
+        """Return the folder with every file verified, fetched where needed, or raise `AssetMissing`."""
         from filelock import FileLock
 
         if self.state(asset) == "cached":  # the usual case needs no lock, and a cache that cannot be written to
@@ -76,9 +76,9 @@ class Store:
 
     def _complete(self, asset: Asset) -> None:
         states = self.states(asset)
-        wanted = [name for name, state in states.items() if state != "cached"]
-        corrupted = [name for name in wanted if states[name] == "corrupted"]
-        if not wanted:
+        missing = [name for name, state in states.items() if state != "cached"]
+        corrupted = [name for name in missing if states[name] == "corrupted"]
+        if not missing:
             return
         if switched_on(OFFLINE):
             raise AssetMissing(_reason(asset, corrupted, f"{OFFLINE} forbids fetching it"), asset.name)
@@ -89,11 +89,11 @@ class Store:
         failures = []
         for source in asset.sources:
             try:
-                fetch(source, asset, wanted, self.path(asset), self.folder / "tmp", self._report)
+                fetch(source, asset, missing, self.path(asset), self.folder / "tmp", self._report)
             except FetchFailed as error:
                 failures.append(f"the {source} {error}")
-            wanted = [name for name in wanted if self.states(asset)[name] != "cached"]
-            if not wanted:
+            missing = [name for name in missing if self.states(asset)[name] != "cached"]
+            if not missing:
                 return
         raise AssetMissing(_reason(asset, corrupted, "; ".join(failures)), asset.name)
 
@@ -105,9 +105,9 @@ class Store:
 
 
 def overall(states: Mapping[str, State]) -> State:
-    """The state of an asset from those of its files."""
-    found = set(states.values())
-    return "corrupted" if "corrupted" in found else "missing" if "missing" in found else "cached"
+    """Return the state of an asset from those of its files: the worst of them."""
+    worst_first: tuple[State, ...] = ("corrupted", "missing")
+    return next((state for state in worst_first if state in states.values()), "cached")
 
 
 def _reason(asset: Asset, corrupted: list[str], why: str) -> str:

@@ -32,7 +32,7 @@ class Data:
     """Height and width, where the features of an example are the pixels of an image."""
 
     def name(self, index: int) -> str:
-        """How a report names the example."""
+        """Return how a report names the example."""
         if self.texts:
             return f'"{textwrap.shorten(self.texts[index], NAME_LENGTH, placeholder=" ...")}"'
         return self.names[index] if self.names else ""

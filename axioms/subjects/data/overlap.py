@@ -1,4 +1,4 @@
-"""Which texts share their words with others, whatever their tokenization: for keeping training and evaluation apart.
+"""Texts that share their words with others, whatever their tokenization: to keep training and evaluation apart.
 
 SST-2 was cut from Rotten Tomatoes, tokenized anew (`does n't`, `-lrb-`) and split into sentences, so that equality
 misses what a model has seen. Character n-grams of the letters and digits alone do not depend on tokenization.
@@ -19,17 +19,17 @@ BRACKETS = re.compile(r"\b[lr][rsc]b\b")
 
 
 def ngrams(text: str, length: int = LENGTH) -> frozenset[str]:
-    """All runs of `length` letters and digits, in lower case, without accents, spaces, punctuation and `lrb`.
+    """Return all runs of `length` letters and digits, in lower case, without accents, spaces, punctuation and `lrb`.
 
     A shorter text is one n-gram itself.
     """
-    plain = "".join(each for each in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(each))
+    plain = "".join(sign for sign in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(sign))
     letters = re.sub(r"[^a-z0-9]", "", BRACKETS.sub(" ", plain))
     return frozenset(letters[at : at + length] for at in range(max(1, len(letters) - length + 1)))
 
 
 def overlapping(texts: Sequence[str], others: Iterable[str], share: float = SHARE) -> list[bool]:
-    """For each text, whether it overlaps any of the others: common n-grams / n-grams of the shorter one >= `share`."""
+    """Return whether each text overlaps any of the others: common n-grams / n-grams of the shorter one >= `share`."""
     sizes: list[int] = []
     holders: dict[str, list[int]] = defaultdict(list)
     for index, other in enumerate(others):

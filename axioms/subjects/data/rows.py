@@ -23,17 +23,17 @@ class Table:
     columns: tuple[Column, ...]
     rows: list[tuple[int, dict[Column, Any]]] = field(default_factory=list)
     malformed: dict[int, str] = field(default_factory=dict)
-    """What is wrong, by line."""
+    """The lines that could not be read, and what is wrong with each."""
 
     def require(self, column: Column) -> None:
-        """An `InputError` with a suggestion if there is no such column."""
+        """Raise an `InputError` with a suggestion if there is no such column."""
         if column not in self.columns:
             hint = did_you_mean(str(column), map(str, self.columns))
             raise InputError(f"{self.file.name} has no column {column!r}.{hint}")
 
 
 def read_table(file: Path, *, header: bool) -> Table:
-    """Read a file by what its name ends in."""
+    """Return the rows of a file, read by what its name ends in."""
     readers: dict[str, Callable[[Path, bool], Table]] = {
         ".tsv": _read_tsv,
         ".csv": _read_csv,

@@ -10,15 +10,15 @@ HELD_OUT, VALIDATION = 0, 1
 
 
 def digest(text: str) -> str:
-    """The SHA-256 of the text in UTF-8, in hexadecimal."""
+    """Return the SHA-256 of the text in UTF-8, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def part(text: str) -> int:
-    """The text's part, 0 to 9: its SHA-256 as a number, modulo 10."""
+    """Return the text's part, 0 to 9: its SHA-256 as a number, modulo 10."""
     return int(digest(text), 16) % PARTS
 
 
 def is_held_out(text: str) -> bool:
-    """Part 0: `minilm-sentiment` was never trained on it, nor on a text that overlaps it, and nothing chosen on it."""
+    """Whether the text is in part 0, on which nothing of `minilm-sentiment` was trained or chosen."""
     return part(text) == HELD_OUT

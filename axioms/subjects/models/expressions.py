@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 ACTIVATIONS = ("relu", "gelu", "silu", "tanh")
 VECTOR_FUNCTIONS = ("softmax", "layer_norm", "rms_norm")
 DEEPEST = 50
+EPS = 1e-2
+"""The epsilon of the norms: removing a feature may leave them nothing but zeros."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +28,11 @@ class Expression:
 
     @property
     def children(self) -> tuple[Expression, ...]:
-        """What it is computed from."""
+        """The expressions that it is computed from."""
         return ()
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
-        """The same operation on others."""
+        """Return the same operation on other children."""
         return self
 
 
@@ -68,11 +70,11 @@ class Binary(Expression):
         return self.left, self.right
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
-        """The same with other operands."""
+        """Return the same operation on other operands."""
         return Binary(self.sign, *children)
 
     def __str__(self) -> str:
-        left, right = (f"({each})" if isinstance(each, Binary) else str(each) for each in self.children)
+        left, right = (f"({child})" if isinstance(child, Binary) else str(child) for child in self.children)
         return f"{left}{self.sign}{right}" if self.sign == "*" else f"{left} {self.sign} {right}"
 
 
@@ -89,7 +91,7 @@ class Activation(Expression):
         return (self.value,)
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
-        """The same of another input."""
+        """Return the same activation of another input."""
         return Activation(self.name, children[0])
 
     def __str__(self) -> str:
@@ -105,15 +107,15 @@ class Linear(Expression):
 
     @property
     def children(self) -> tuple[Expression, ...]:
-        """What is weighted."""
+        """The values that are weighted."""
         return self.values
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
-        """The same weights on others."""
+        """Return the same weights on other values."""
         return Linear(self.weights, children)
 
     def __str__(self) -> str:
-        return f"linear([{', '.join(f'{each:g}' for each in self.weights)}], [{', '.join(map(str, self.values))}])"
+        return f"linear([{', '.join(f'{weight:g}' for weight in self.weights)}], [{', '.join(map(str, self.values))}])"
 
 
 @dataclass(frozen=True)
@@ -126,11 +128,11 @@ class Entry(Expression):
 
     @property
     def children(self) -> tuple[Expression, ...]:
-        """The vector."""
+        """The entries of the vector."""
         return self.values
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
-        """The same entry over another vector."""
+        """Return the same entry over another vector."""
         return Entry(self.name, children, self.index)
 
     def __str__(self) -> str:
@@ -138,7 +140,7 @@ class Entry(Expression):
 
 
 def parse(text: str) -> Expression:
-    """The expression that a text writes; `InputError` with a sentence for anything that is none."""
+    """Return the expression that a text writes; raise `InputError` with a sentence for anything else."""
     try:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -165,11 +167,9 @@ def _read(node: ast.AST, text: str, depth: int) -> Expression:
         case ast.Call(func=ast.Name(id=name), args=[value], keywords=[]) if name in ACTIVATIONS:
             return Activation(name, inner(value))
         case ast.Call(func=ast.Name(id="linear"), args=[ast.List(elts=weights), ast.List(elts=values)], keywords=[]):
-            numbers = [inner(each) for each in weights]
-            if len(numbers) == len(values) and values and all(isinstance(each, Number) for each in numbers):
-                return Linear(
-                    tuple(each.value for each in numbers if isinstance(each, Number)), tuple(map(inner, values))
-                )
+            numbers = [number.value for number in map(inner, weights) if isinstance(number, Number)]
+            if len(numbers) == len(weights) == len(values) and values:
+                return Linear(tuple(numbers), tuple(map(inner, values)))
         case ast.Subscript(
             value=ast.Call(func=ast.Name(id=name), args=[ast.List(elts=values)], keywords=[]),
             slice=ast.Constant(value=int() as index),
@@ -183,24 +183,24 @@ def _read(node: ast.AST, text: str, depth: int) -> Expression:
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
-    """The expression and everything in it."""
+    """Yield the expression and everything in it."""
     yield expression
     for child in expression.children:
         yield from walk(child)
 
 
 def variables(expression: Expression) -> list[str]:
-    """The names in it, in alphabetical order: the order of the features."""
-    return sorted({each.name for each in walk(expression) if isinstance(each, Variable)})
+    """Return the names in it, in alphabetical order: the order of the features."""
+    return sorted({node.name for node in walk(expression) if isinstance(node, Variable)})
 
 
 def operations(expression: Expression) -> int:
-    """How many operations it has."""
-    return sum(not isinstance(each, Variable | Number) for each in walk(expression))
+    """Return how many operations it has."""
+    return sum(not isinstance(node, Variable | Number) for node in walk(expression))
 
 
 def evaluate(expression: Expression, values: dict[str, Tensor], see: Callable[[Expression, Tensor], None]) -> Tensor:
-    """The value for each example; `see` is told the input of each activation."""
+    """Return the value for each example; `see` is called with each activation and its input."""
     import torch
     from torch.nn import functional as F
 
@@ -231,7 +231,3 @@ def evaluate(expression: Expression, values: dict[str, Tensor], see: Callable[[E
                 return F.layer_norm(x, x.shape[-1:], eps=EPS)[..., index]
             return F.rms_norm(x, x.shape[-1:], eps=EPS)[..., index]
     raise AssertionError(f"unknown expression {expression!r}")
-
-
-EPS = 1e-2
-"""Of the norms: removing a feature may leave them nothing but zeros."""

@@ -1,4 +1,4 @@
-"""Causal language models from a GGUF file, whose dequantized copy is kept: reading GGUF takes a minute."""
+"""Causal language models from a GGUF file. Their dequantized copy stays in the cache: reading GGUF takes a minute."""
 
 from __future__ import annotations
 
@@ -25,19 +25,21 @@ def gguf_causal_lm(*, asset: str, file: str) -> LanguageModel:
     source = Path(asset) / file
     if not source.is_file():
         raise InputError(
-            f"the asset has no file {file!r}; it has {', '.join(each.name for each in Path(asset).iterdir())}."
+            f"the asset has no file {file!r}; it has {', '.join(other.name for other in Path(asset).iterdir())}."
         )
-    copy = kept_copy(cache_folder() / "dequantized" / f"{Path(asset).name}-{source.stem}", lambda to: _save(source, to))
+    copy = verified_copy(
+        cache_folder() / "dequantized" / f"{Path(asset).name}-{source.stem}", lambda to: _save(source, to)
+    )
     return hub.load("causal-lm", str(copy), None)
 
 
-def kept_copy(folder: Path, make: Callable[[Path], None]) -> Path:
-    """The folder that `make` fills, made once; each use compares its files with their SHA-256, and makes it again."""
+def verified_copy(folder: Path, make: Callable[[Path], None]) -> Path:
+    """Return the folder that `make` fills: made once, and again where a file does not have its SHA-256 any more."""
     from filelock import FileLock
 
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_name(f"{folder.name}.lock")):
-        if not _intact(folder):
+        if not _is_intact(folder):
             shutil.rmtree(folder, ignore_errors=True)
             part = folder.with_name(f"{folder.name}.part")
             shutil.rmtree(part, ignore_errors=True)
@@ -48,7 +50,7 @@ def kept_copy(folder: Path, make: Callable[[Path], None]) -> Path:
     return folder
 
 
-def _intact(folder: Path) -> bool:
+def _is_intact(folder: Path) -> bool:
     try:
         sums = json.loads((folder / SUMS).read_text())
         return all(sha256_of(folder / name) == sha256 for name, sha256 in sums.items())

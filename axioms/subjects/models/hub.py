@@ -48,7 +48,7 @@ def hub_causal_lm(*, name: FolderOrName, revision: str | None = None) -> Languag
 
 
 def named_directly(name: str, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    """`owner/model: {task: causal-lm}` as the registered subject and its options; None for a name without a slash."""
+    """Return the registered subject and its options of `owner/model: {task: causal-lm}`; None without a slash."""
     if "/" not in name:
         return None
     rest = dict(options)
@@ -59,7 +59,7 @@ def named_directly(name: str, options: Mapping[str, Any]) -> tuple[str, dict[str
 
 
 def declared_task(name: str, revision: str | None = None) -> str | None:
-    """The task that a model's own configuration says it was saved for; None where that is none of ours."""
+    """Return the task that a model's configuration says it was saved for; None where that is none of ours."""
     folder = Path(name) if Path(name).is_dir() else snapshot(name, revision, ["config.json"])
     try:
         classes = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("architectures") or [""]
@@ -69,7 +69,7 @@ def declared_task(name: str, revision: str | None = None) -> str | None:
 
 
 def load(task: str, name: str, revision: str | None) -> LanguageModel:
-    """The model and its tokenizer."""
+    """Return the model and its tokenizer from a folder or the hub, for one of TASKS."""
     import transformers
     from safetensors import SafetensorError
 
@@ -92,6 +92,6 @@ def load(task: str, name: str, revision: str | None) -> LanguageModel:
     if info["missing_keys"]:
         raise InputError(
             f"{what} is no {task}: it has no weights for {', '.join(sorted(info['missing_keys'])[:3])}. "
-            f"Say which it is, {' or '.join(f'`task: {each}`' for each in TASKS)}."
+            f"Say which it is, {' or '.join(f'`task: {known}`' for known in TASKS)}."
         )
     return LanguageModel(module, tokenizer, "mask" if task == "masked-lm" else "last")

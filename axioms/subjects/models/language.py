@@ -21,7 +21,7 @@ NO_LIMIT = 10**6
 
 @dataclass(frozen=True)
 class LanguageModel:
-    """What the builder of a subject returns where the subject reads texts."""
+    """A module with its tokenizer: what a builder returns where the subject reads texts."""
 
     module: torch.nn.Module
     tokenizer: Any = None
@@ -30,7 +30,7 @@ class LanguageModel:
     """Where a model that gives outputs for each token is read: at the last token, or at the one mask token."""
 
     def read_at(self, inputs: Inputs) -> Inputs:
-        """The inputs with the place at which the output is read, where that is not the last token."""
+        """Return the inputs with the place at which the output is read, where that is not the last token."""
         if self.reads == "last":
             return inputs
         return replace(inputs, position=(inputs.fixed["input_ids"] == self.tokenizer.mask_token_id).int().argmax(dim=1))
@@ -46,11 +46,11 @@ class Tokens:
     strings: tuple[tuple[str, ...], ...]
     """The tokens of each text, without padding."""
     cut: int
-    """How many texts were longer than the limit."""
+    """The number of texts that were longer than the limit."""
 
 
 def tokenize(model: LanguageModel, texts: Sequence[str], max_length: int | None = None) -> Tokens:
-    """Texts for this model, padded on the right, cut at `max_length` tokens or at the model's own limit."""
+    """Return texts for this model, padded on the right, cut at `max_length` tokens or at the model's own limit."""
     import torch
 
     if model.tokenizer is None:
@@ -84,7 +84,7 @@ def tokenize(model: LanguageModel, texts: Sequence[str], max_length: int | None 
 
 
 def token_limit(model: LanguageModel) -> int | None:
-    """The most tokens that the model takes, special ones included; None where nothing says."""
+    """Return the most tokens that the model takes, special ones included; None where nothing says."""
     from torch import nn
 
     positions = getattr(getattr(model.module, "config", None), "max_position_embeddings", None)
@@ -99,7 +99,7 @@ def token_limit(model: LanguageModel) -> int | None:
 
 
 def _accepted(module: torch.nn.Module, names: Sequence[str]) -> list[str]:
-    """Those of the tokenizer's outputs that the forward pass takes."""
+    """Return those of the tokenizer's outputs that the forward pass takes."""
     return [name for name in names if name in inspect.signature(module.forward).parameters]
 
 

@@ -22,7 +22,7 @@ LABELS = ("negative", "positive")
 
 
 def merge(base: Mapping[str, Tensor], difference: Mapping[str, Tensor], scale: float) -> dict[str, Tensor]:
-    """The base's state with the difference in it, in float32; the base is left as it is."""
+    """Return the base's state with the difference in it, in float32; the base is left as it is."""
     merged = {name: tensor.float() for name, tensor in base.items()}
     for name, tensor in difference.items():
         if name.endswith(DOWN):
@@ -62,7 +62,9 @@ def lora_classifier(*, asset: str, files: dict[str, str], backend: Literal["eage
         config.id2label, config.label2id = dict(enumerate(LABELS)), {label: at for at, label in enumerate(LABELS)}
     model = AutoModelForSequenceClassification.from_config(config, attn_implementation=backend)
     prefix = f"{model.base_model_prefix}."
-    base = {prefix + name.removeprefix(prefix): each for name, each in load_file(folder / "model.safetensors").items()}
+    base = {
+        prefix + name.removeprefix(prefix): tensor for name, tensor in load_file(folder / "model.safetensors").items()
+    }
     # Not strict, because files of older models hold buffers too; but every parameter must come from one of the files.
     missing = model.load_state_dict(merge(base, difference, scale), strict=False).missing_keys
     if missing:
@@ -71,7 +73,7 @@ def lora_classifier(*, asset: str, files: dict[str, str], backend: Literal["eage
 
 
 def read_difference(file: Path) -> tuple[dict[str, Tensor], float]:
-    """The tensors and the scale of a difference."""
+    """Return the tensors and the scale of a difference."""
     from safetensors import safe_open
 
     with safe_open(file, "pt") as opened:

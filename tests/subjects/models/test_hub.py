@@ -285,10 +285,10 @@ def test_a_dequantized_copy_is_made_once_and_verified(tmp_path: Path) -> None:
         (folder / "model.safetensors").write_bytes(b"weights")
 
     for _ in range(2):
-        folder = gguf.kept_copy(tmp_path / "copy", make)
+        folder = gguf.verified_copy(tmp_path / "copy", make)
     assert len(made) == 1
     (folder / "model.safetensors").write_bytes(b"wei")
-    assert (gguf.kept_copy(folder, make) / "model.safetensors").read_bytes() == b"weights"
+    assert (gguf.verified_copy(folder, make) / "model.safetensors").read_bytes() == b"weights"
     assert len(made) == 2
 
 

@@ -17,12 +17,12 @@ class Expression(nn.Module):
         self.expression = expression
 
     def forward(self, features: Tensor) -> Tensor:
-        """The value for each example."""
+        """Return the value for each example."""
         return self.expression(*features.unbind(dim=1))
 
 
 def fixed_linear(weight: list[list[float]], bias: list[float] | None) -> nn.Linear:
-    """A linear layer with given numbers."""
+    """Return a linear layer with these numbers."""
     layer = nn.Linear(len(weight[0]), len(weight), bias=bias is not None, dtype=torch.float64)
     with torch.no_grad():
         layer.weight.copy_(torch.tensor(weight))
@@ -32,7 +32,7 @@ def fixed_linear(weight: list[list[float]], bias: list[float] | None) -> nn.Line
 
 
 def random_relu_net(seed: int) -> nn.Module:
-    """A 4 x 4 image through convolution, batch norm, ReLU, convolution, ReLU, and three linear layers."""
+    """Return a network of a 4 x 4 image: convolution, batch norm, ReLU, convolution, ReLU, three linear layers."""
     net = nn.Sequential(
         nn.Unflatten(1, (1, 4, 4)),
         nn.Conv2d(1, 4, 3, padding=1),
@@ -69,7 +69,7 @@ class SummedNorm(nn.Module):
     weight: Tensor
 
     def forward(self, features: Tensor) -> Tensor:
-        """The sum for each example."""
+        """Return the sum for each example."""
         shape = self.weight.shape
         if self.norm == "layer":
             return nn.functional.layer_norm(features, shape, self.weight, eps=0.0).sum(dim=1)
@@ -90,7 +90,7 @@ class ScalarAttention(nn.Module):
     value: Tensor
 
     def forward(self, features: Tensor) -> Tensor:
-        """The first token's attention output for each example."""
+        """Return the first token's attention output for each example."""
         tokens = features.unsqueeze(-1)
         q, k, v = tokens @ self.query, tokens @ self.key, tokens @ self.value
         logits = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
@@ -112,7 +112,7 @@ class AttentionBlock(nn.Module):
     value: Tensor
 
     def forward(self, features: Tensor, attention_mask: Tensor) -> Tensor:
-        """The first token's attention output for each example, over the tokens that are not masked."""
+        """Return the first token's attention output for each example, over the tokens that are not masked."""
         q, k, v = features @ self.query, features @ self.key, features @ self.value
         lowest = torch.zeros_like(attention_mask, dtype=features.dtype)
         lowest.masked_fill_(attention_mask == 0, torch.finfo(features.dtype).min)
@@ -138,7 +138,7 @@ class LinearAttention(nn.Module):
         self.out = nn.Linear(width if pool == "mean" else length * width, classes)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Class logits for each image, given as its pixels."""
+        """Return class logits for each image, given as its pixels."""
         tokens = features.unsqueeze(-1)
         if self.embed is not None:
             tokens = self.embed(tokens)

@@ -1,4 +1,4 @@
-"""A model out of an expression: one number for each example, of the features in alphabetical order."""
+"""A model that computes an expression of the features, which are in alphabetical order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from axioms.subjects.models.expressions import Activation, Expression, evaluate,
 
 
 class ExpressionModel(nn.Module):
-    """Computes the expression, call by call as it is written. `inputs` names the features where it uses fewer."""
+    """One number for each example, computed call by call as the expression is written.
+
+    `inputs` names the features where the expression does not use them all.
+    """
 
     def __init__(self, expression: Expression, inputs: list[str] | None = None) -> None:
         super().__init__()
@@ -22,7 +25,7 @@ class ExpressionModel(nn.Module):
         """The smallest |input| of a ReLU in the last forward pass."""
 
     def forward(self, features: Tensor) -> Tensor:
-        """The value for each example."""
+        """Return the value for each example."""
         if features.shape[1] != len(self.inputs):
             names = ", ".join(self.inputs)
             raise InputError(f"the expression has the features {names}; the data has {features.shape[1]}.")
