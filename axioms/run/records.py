@@ -26,7 +26,7 @@ from axioms.record import (
     TablePlace,
     Tolerance,
 )
-from axioms.spec.expand import FORWARD
+from axioms.spec.pairs import FORWARD
 from axioms.spec.tolerance import tolerance_of
 from axioms.verdict.measure import bootstrap_interval
 
