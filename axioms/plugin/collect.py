@@ -1,4 +1,4 @@
-"""Spec files to pytest items."""
+"""From spec files to pytest items."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SpecFile | None:
-    """YAML files in a folder of specs, and those named on the command line; `_*.yaml` are bases for `extends`."""
+    """Collect YAML files in a folder of specs, or named on the command line; `_*.yaml` are bases for `extends`."""
     if file_path.suffix not in (".yaml", ".yml") or file_path.name.startswith("_"):
         return None
     folders = set(parent.config.getini("axioms_specs"))
@@ -48,7 +48,7 @@ class SpecFile(pytest.Module):
         return ModuleType(self.path.stem)
 
     def collect(self) -> Iterator[CheckItem]:
-        """One item for each check; all call the same function and so need the same fixtures."""
+        """Yield one item for each check; all call the same function and so need the same fixtures."""
         try:
             expanded = expand_file(self.path)
         except SpecError as error:
@@ -70,12 +70,12 @@ class CheckItem(pytest.Function):
 
     @cached_property
     def id(self) -> Any:
-        """What tells items apart in pytest 9.2 and later: there the text in brackets is a part of its own."""
+        """The identity of the item in pytest 9.2 and later, where the text in brackets is a part of its own."""
         return type(super().id).parse(self.nodeid)
 
 
 def item_name(check: Check) -> str:
-    """`axiom[id]`, as pytest writes it: with escapes for what is not ASCII."""
+    """Return `axiom[id]`, as pytest writes it: with escapes for what is not ASCII."""
     return f"{check.function}[{check.id.encode('unicode_escape').decode('ascii')}]"
 
 
@@ -89,26 +89,26 @@ def _function(tier: str) -> Callable[..., None]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what lies above the tier; deselect methods that were not asked for."""
+    """Skip what lies above the tier; deselect methods that `--axioms-methods` does not match."""
     allowed = TIERS[: TIERS.index(config.getoption("--axioms-tier")) + 1]
     pattern = config.getoption("--axioms-methods")
-    kept: list[pytest.Item] = []
-    dropped: list[pytest.Item] = []
+    selected: list[pytest.Item] = []
+    deselected: list[pytest.Item] = []
     for item in items:
         check = check_of(item)
         if check is None:
-            kept.append(item)
+            selected.append(item)
             continue
         if check.tier not in allowed:
             item.add_marker(pytest.mark.skip(reason=f"{check.tier} tier: --axioms-tier {check.tier}"))
         # A check that is about no method (forward equivalence) goes with every choice.
         wanted = pattern is None or check.method is None or fnmatch.fnmatchcase(check.method.label, pattern)
-        (kept if wanted else dropped).append(item)
-    if dropped:
-        config.hook.pytest_deselected(items=dropped)
-        items[:] = kept
+        (selected if wanted else deselected).append(item)
+    if deselected:
+        config.hook.pytest_deselected(items=deselected)
+        items[:] = selected
 
 
 def check_of(item: pytest.Item) -> Check | None:
-    """The check behind an item; None for an ordinary test."""
+    """Return the check behind an item; None for an ordinary test."""
     return item.check if isinstance(item, CheckItem) else None

@@ -18,7 +18,7 @@ SAVE, RESTORE, CLEAR = "\x1b7", "\x1b8", "\x1b[K"
 
 
 class Progress:
-    """Called with what is being done, how much of it is done, and how much there is."""
+    """Shows progress; call it with what is being done, how much of it is done, and how much there is."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -28,7 +28,7 @@ class Progress:
         self._what = ""
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """Show it, unless it has only just begun or was shown a moment ago. A fetch is always told of."""
+        """Show it, unless it has only just begun or was shown a moment ago. A download is always shown."""
         if self._silent:
             return
         now = time.monotonic()

@@ -1,4 +1,4 @@
-"""The start of a session: markers, the user's own modules, and the reporter."""
+"""The start of a session: markers, the user's modules, and the reporter."""
 
 from __future__ import annotations
 

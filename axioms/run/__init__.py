@@ -1,1 +1,1 @@
-"""From a check to its result: build the subject, attribute, measure, judge, remember."""
+"""From a check to its result: build the subject, attribute, measure, judge, cache."""

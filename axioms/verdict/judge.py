@@ -1,4 +1,4 @@
-"""Numbers to verdicts."""
+"""From numbers to verdicts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from axioms.verdict.measure import Measurement, Quantity
 from axioms.verdict.statistics import PairedTest, finite_ends
 
 ROUNDING = {"float64": 0.0, "float32": 1e-4, "float16": 5e-2, "bfloat16": 5e-2}
-"""What a bound that stands for zero is widened to in each dtype."""
+"""The tolerance, in each dtype, of a bound that stands for zero."""
 EQUALS_TOLERANCE = 1e-9
 """Absolute tolerance of `equals` in float64 where a spec states none, times the largest expected number."""
 
@@ -68,26 +68,28 @@ def judge(
     if not expected:
         return Judgement(Verdict.RECORDED, True, "measured, not judged", ())
     if check.violation is None:
-        return _expectation(expected)
+        return _judge_expectation(expected)
     return _judge_violation(check, measurement, dtype, expected)
 
 
-def _expectation(expected: tuple[Finding, ...]) -> Judgement:
+def _judge_expectation(expected: tuple[Finding, ...]) -> Judgement:
+    """Return the verdict of all bounds together; the check passes where it is `holds`."""
     verdict = _combined(expected)
     deciding = tuple(finding for finding in expected if finding.verdict is verdict)
-    return Judgement(verdict, verdict is Verdict.HOLDS, "; ".join(each.reason for each in deciding), deciding)
+    return Judgement(verdict, verdict is Verdict.HOLDS, _reasons(deciding), deciding)
 
 
 def _judge_comparison(
     check: Check, measurement: Measurement, tests: Mapping[str, PairedTest], confidence: float
 ) -> Judgement:
+    """Return the verdict of a comparison; one that is only recorded passes wherever its numbers are finite."""
     findings = []
     for placed in check.expect:
         quantity, test = measurement.quantity(placed.metric), tests[placed.metric]
         verdict, reason = compare_paired(placed.bound, quantity, test, confidence)
         reason = f"the difference in {placed.metric} {reason}"
         findings.append(Finding(placed.metric, placed.bound, placed, quantity, verdict, reason, test))
-    judged = _expectation(tuple(findings))
+    judged = _judge_expectation(tuple(findings))
     if check.comparison is None or not check.comparison.recorded:
         return judged
     if not all(finding.quantity.finite for finding in findings):
@@ -96,22 +98,27 @@ def _judge_comparison(
 
 
 def _judge_violation(check: Check, measurement: Measurement, dtype: str, expected: tuple[Finding, ...]) -> Judgement:
-    """A violation claim passes only while the violation is shown, and is of the size that is claimed."""
+    """Return the verdict of a violation claim: it passes while the violation is shown and has the claimed size."""
     verdict = _combined(expected)
     if verdict is Verdict.HOLDS:
         return Judgement(verdict, False, "so the claimed violation is no longer shown", expected)
     if verdict is Verdict.INCONCLUSIVE:
         deciding = tuple(finding for finding in expected if finding.verdict is verdict)
-        return Judgement(verdict, False, "; ".join(each.reason for each in deciding), deciding)
+        return Judgement(verdict, False, _reasons(deciding), deciding)
     claimed = tuple(_find(check, placed, measurement, dtype) for placed in check.violation or ())
     off = tuple(finding for finding in claimed if finding.verdict is not Verdict.HOLDS)
     if off:
-        return Judgement(verdict, False, "but not as claimed: " + "; ".join(each.reason for each in off), off)
+        return Judgement(verdict, False, f"but not as claimed: {_reasons(off)}", off)
     shown = tuple(finding for finding in expected if finding.verdict is Verdict.VIOLATED)
     return Judgement(verdict, True, "as claimed", shown)
 
 
+def _reasons(findings: tuple[Finding, ...]) -> str:
+    return "; ".join(finding.reason for finding in findings)
+
+
 def _find(check: Check, placed: PlacedBound, measurement: Measurement, dtype: str) -> Finding:
+    """Return one bound with what was measured against it."""
     quantity = measurement.quantity(placed.metric)
     bound = effective_bound(check, placed, dtype)
     verdict, reason = compare(bound, quantity)
@@ -121,7 +128,7 @@ def _find(check: Check, placed: PlacedBound, measurement: Measurement, dtype: st
 
 
 def effective_bound(check: Check, placed: PlacedBound, dtype: str) -> Bound:
-    """The stated bound, with a tolerance that the run's dtype can meet."""
+    """Return the stated bound, with a tolerance that the run's dtype can meet."""
     from axioms.core.registry import AXIOMS
     from axioms.spec.metrics import split_metric
 
@@ -138,7 +145,7 @@ def effective_bound(check: Check, placed: PlacedBound, dtype: str) -> Bound:
 
 
 def compare(bound: Bound, quantity: Quantity) -> tuple[Verdict, str]:
-    """Where the value, or its whole interval, lies: inside the bound, outside it, or across it."""
+    """Tell whether the value, or its whole interval, lies inside the bound, outside it, or across it."""
     if not quantity.finite:
         return Verdict.INCONCLUSIVE, "is not finite"
     if bound.equals is not None:
@@ -157,7 +164,7 @@ def compare(bound: Bound, quantity: Quantity) -> tuple[Verdict, str]:
 
 
 def compare_paired(bound: Bound, quantity: Quantity, test: PairedTest, confidence: float) -> tuple[Verdict, str]:
-    """A difference holds only if its interval clears the bound and the corrected test rejects that it does not.
+    """Tell whether a difference holds: its interval clears the bound, and the corrected test rejects that it does not.
 
     An interval that contains the bound itself shows nothing either way, so equal methods are never a win.
     """
@@ -181,18 +188,19 @@ def compare_paired(bound: Bound, quantity: Quantity, test: PairedTest, confidenc
 
 def _compare_lists(bound: Bound, quantity: Quantity) -> tuple[Verdict, str]:
     wanted = np.asarray(bound.equals, dtype=np.float64)
-    found = np.asarray(quantity.value, dtype=np.float64)
-    if wanted.ndim == 1 and found.ndim == 2 and found.shape[0] == 1:
-        found = found[0]
-    if wanted.shape != found.shape:
-        return Verdict.VIOLATED, f"has shape {found.shape}, and {wanted.shape} is expected"
-    if bool((np.abs(wanted - found) <= (bound.abs or 0.0)).all()):
+    measured = np.asarray(quantity.value, dtype=np.float64)
+    if wanted.ndim == 1 and measured.ndim == 2 and measured.shape[0] == 1:
+        measured = measured[0]
+    if wanted.shape != measured.shape:
+        return Verdict.VIOLATED, f"has shape {measured.shape}, and {wanted.shape} is expected"
+    if bool((np.abs(wanted - measured) <= (bound.abs or 0.0)).all()):
         return Verdict.HOLDS, "is as expected"
-    off = np.unravel_index(int(np.abs(wanted - found).argmax()), wanted.shape)
-    return Verdict.VIOLATED, f"is off by {abs(wanted[off] - found[off]):.3g} at {tuple(int(each) for each in off)}"
+    off = np.unravel_index(int(np.abs(wanted - measured).argmax()), wanted.shape)
+    return Verdict.VIOLATED, f"is off by {abs(wanted[off] - measured[off]):.3g} at {tuple(map(int, off))}"
 
 
 def _combined(findings: tuple[Finding, ...]) -> Verdict:
+    """Return the worst verdict of several bounds."""
     verdicts = {finding.verdict for finding in findings}
     for verdict in (Verdict.VIOLATED, Verdict.INCONCLUSIVE):
         if verdict in verdicts:

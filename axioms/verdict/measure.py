@@ -1,4 +1,4 @@
-"""Numbers with intervals: per-example values to a mean, a maximum, a minimum or a median."""
+"""Numbers with intervals: the mean, maximum, minimum or median of per-example values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Quantity:
 
     @property
     def finite(self) -> bool:
-        """Whether every number in it is a number."""
+        """Whether every number in it is finite."""
         return bool(np.isfinite(np.asarray(self.value, dtype=np.float64)).all())
 
 
@@ -42,26 +42,26 @@ class Measurement:
     seed: int
 
     def quantity(self, name: str) -> Quantity:
-        """`left.pearson.mean`, or the name of a scalar or a vector."""
+        """Return `left.pearson.mean`, or a scalar, vector or curve by its name."""
         if name in self.values:
             values = self.values[name]
             if self.kinds[name] == "scalar":
                 return Quantity(float(values), 1)
             if self.kinds[name] == "curve":
-                kept = values[defined(values[:, 0])] if values.size else values
-                return Quantity(kept.mean(axis=0).tolist() if len(kept) else math.nan, len(kept))
+                curves = values[defined(values[:, 0])] if values.size else values
+                return Quantity(curves.mean(axis=0).tolist() if len(curves) else math.nan, len(curves))
             return Quantity(values.tolist(), len(values))
         metric, _, aggregate = name.rpartition(".")
         return aggregated(self.values[metric], aggregate, confidence=self.confidence, seed=self.seed)
 
 
 def defined(values: Values) -> Numbers:
-    """The examples for which a metric is defined, by their number: those that are not masked."""
+    """Return the numbers of the examples for which a metric is defined: those that are not masked."""
     return np.flatnonzero(~np.ma.getmaskarray(values))
 
 
 def aggregated(values: Values, aggregate: str, *, confidence: float, seed: int) -> Quantity:
-    """The mean with its bootstrap interval; or the maximum, minimum or median without one. Of what is defined."""
+    """Return the mean of what is defined with its bootstrap interval, or its maximum, minimum or median without one."""
     example = defined(values)
     values = np.asarray(values)[example]
     n = len(values)
@@ -80,7 +80,7 @@ def aggregated(values: Values, aggregate: str, *, confidence: float, seed: int) 
 
 
 def bootstrap_interval(values: Values, *, confidence: float, seed: int) -> tuple[float, float] | None:
-    """BCa bootstrap interval of the mean. None for one example; a point where all examples agree.
+    """Return the BCa bootstrap interval of the mean: None for one example, a point where all examples agree.
 
     BCa is undefined where every resampled mean lies on one side of the mean, as where the examples differ by rounding
     alone; percentiles of the same resamples take its place there.
@@ -92,14 +92,14 @@ def bootstrap_interval(values: Values, *, confidence: float, seed: int) -> tuple
     if np.ptp(values) <= 1e-15 * max(1.0, float(np.abs(values).max())):
         return float(values.min()), float(values.max())
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of the same
-        for way in ("BCa", "percentile"):
+        warnings.simplefilter("ignore", RuntimeWarning)  # where BCa is undefined
+        for kind in ("BCa", "percentile"):
             low, high = bootstrap(
                 (values,),
                 np.mean,
                 confidence_level=confidence,
                 n_resamples=RESAMPLES,
-                method=way,
+                method=kind,
                 rng=np.random.default_rng(seed),
             ).confidence_interval
             if math.isfinite(low) and math.isfinite(high):

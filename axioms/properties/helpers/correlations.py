@@ -11,7 +11,7 @@ FEWEST = 3
 
 
 def pearson(left: Values, right: Values, counted: Flags | None = None) -> Values:
-    """Pearson's r of each row; NaN where a row is constant."""
+    """Return Pearson's r of each row; NaN where a row is constant."""
     counted = _all(left) if counted is None else counted
     with np.errstate(invalid="ignore", divide="ignore"):
         left, right = _centred(left, counted), _centred(right, counted)
@@ -23,37 +23,37 @@ def pearson(left: Values, right: Values, counted: Flags | None = None) -> Values
 
 
 def spearman(left: Values, right: Values, counted: Flags | None = None) -> Values:
-    """Spearman's rank correlation of each row."""
+    """Return Spearman's rank correlation of each row."""
     counted = _all(left) if counted is None else counted
     return pearson(_ranks(left, counted), _ranks(right, counted), counted)
 
 
 def sum_normalized(scores: Values, counted: Flags | None = None) -> Values:
-    """Each row divided by its sum, as the paper does; this flips the sign of a row whose sum is negative."""
+    """Return each row divided by its sum, as the paper does; this flips the sign of a row whose sum is negative."""
     counted = _all(scores) if counted is None else counted
     with np.errstate(invalid="ignore", divide="ignore"):
         return scores / np.where(counted, scores, 0).sum(axis=1, keepdims=True)
 
 
 def sign_flipped(left: Values, right: Values, counted: Flags | None = None) -> Values:
-    """1 where normalizing to sum one flips the sign of r: one of the two sums is negative, and the other is not."""
+    """Return 1 where normalizing to sum one flips the sign of r: one of the two sums, and not both, is negative."""
     counted = _all(left) if counted is None else counted
     signs = [np.sign(np.where(counted, scores, 0).sum(axis=1)) for scores in (left, right)]
     return (signs[0] * signs[1] < 0).astype(np.float64)
 
 
 def too_few(counted: Flags) -> Flags:
-    """Rows that have too few places for a correlation."""
+    """Tell which rows have too few places for a correlation."""
     return counted.sum(axis=1) < FEWEST
 
 
 def constant(scores: Values, counted: Flags) -> Flags:
-    """Rows in which all places that count hold the same number."""
+    """Tell in which rows all places that count hold the same number."""
     return np.where(counted, scores, -np.inf).max(axis=1) == np.where(counted, scores, np.inf).min(axis=1)
 
 
 def left_out(values: Values, rows: Flags) -> Values:
-    """The values, of which those of some rows say nothing: they are kept out of means, intervals and comparisons."""
+    """Return the values, those of some rows masked: these are left out of means, intervals and comparisons."""
     return np.ma.masked_array(values, rows) if rows.any() else values
 
 
@@ -62,9 +62,8 @@ def _all(scores: Values) -> Flags:
 
 
 def _centred(scores: Values, counted: Flags) -> Values:
-    """Each row minus its mean where it counts, 0 elsewhere."""
-    kept = np.where(counted, scores, 0.0)
-    mean = kept.sum(axis=1, keepdims=True) / counted.sum(axis=1, keepdims=True)
+    """Return each row minus its mean where it counts, 0 elsewhere."""
+    mean = np.where(counted, scores, 0.0).sum(axis=1, keepdims=True) / counted.sum(axis=1, keepdims=True)
     return np.where(counted, scores - mean, 0.0)
 
 

@@ -19,7 +19,7 @@ class Units:
     """Which unit each feature belongs to."""
 
     number: Numbers
-    """examples x features: 0, 1, ... from the left; -1 where a feature is no candidate"""
+    """examples x features: 0, 1, ... from the left; -1 where a feature is no candidate."""
 
     @property
     def counts(self) -> Numbers:
@@ -28,11 +28,11 @@ class Units:
 
     @property
     def counted(self) -> Flags:
-        """examples x units: which of the places in `sums` are units of the example."""
+        """Which of the places in `sums` are units of the example: examples x units."""
         return np.arange(max(1, int(self.counts.max()))) < self.counts[:, None]
 
     def sums(self, scores: Values) -> Values:
-        """examples x units: the sum of each unit's features, 0 where an example has no such unit."""
+        """Return the sum of each unit's features: examples x units, 0 where an example has no such unit."""
         candidate = self.number >= 0
         example = np.nonzero(candidate)[0]
         sums = np.zeros(self.counted.shape)
@@ -41,10 +41,10 @@ class Units:
 
 
 def all_features(shape: tuple[int, int]) -> Units:
-    """Each feature is a unit of its own."""
+    """Return units that are single features."""
     return Units(np.broadcast_to(np.arange(shape[1], dtype=np.int64), shape))
 
 
 def units_of(number: Any) -> Units:
-    """From the numbers that `Inputs.units` gives."""
+    """Return units from the numbers that `Inputs.units` gives."""
     return Units(np.asarray(number, dtype=np.int64))
