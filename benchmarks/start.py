@@ -2,10 +2,10 @@
 
     python benchmarks/start.py
 
-The yardstick is `python -c "import yaml, pydantic, pytest"`; the bounds are five and seven times as long. pytest loads no
-plugin but ours: what others cost, and the garbage collector, are the host's. All are run one after the other in rounds,
-each in a process of its own, after one round that does not count and fills the bytecode caches. Wall time is what one
-waits for; processor time says the same on a machine that does other things besides.
+The yardstick is `python -c "import yaml, pydantic, pytest"`; the bounds are five and seven times as long. pytest loads
+no plugin but ours: what others cost, and the garbage collector, are the host's. All are run one after the other in
+rounds, each in a process of its own, after one round that does not count and fills the bytecode caches. Wall time is
+what one waits for; processor time says the same on a machine that does other things besides.
 """
 
 from __future__ import annotations

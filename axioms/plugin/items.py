@@ -113,6 +113,7 @@ def pytest_runtest_makereport(
 
 
 def _skipped(item: Any, reason: str) -> SkippedCheck:
+    """Return the record of a check that was skipped."""
     from axioms.record import SkippedCheck
 
     check: Check = item.check
@@ -128,7 +129,7 @@ def _skipped(item: Any, reason: str) -> SkippedCheck:
 
 
 def _methods_json(check: CheckRecord) -> dict[str, str]:
-    """What the methods of a check are made of, by label."""
+    """Return what the methods of a check are made of, by label, as JSON."""
     from axioms.run.records import method_records
 
     labels = [label for label in (check.method, check.than) if label is not None]

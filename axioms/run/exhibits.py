@@ -31,7 +31,7 @@ def examples_of(check: Check, case: Case) -> Sequence[Example]:
         return []
     if check.function == "ground_truth":
         side = next(iter(subject.sides))
-        return sentences(subject, _recall(case, method, side, lambda: case.attribution(method, side)))
+        return sentences(subject, _recall(case, "all", method, side, lambda: case.attribution(method, side)))
     if check.function == "loo_correlation" and subject.tokens and ONLY in subject.sides:
         return texts(subject, _first(case, method, ONLY))
     if check.function == "implementation_invariance" and subject.data.shape is not None:
@@ -55,7 +55,7 @@ def accounts_by_side(check: Check, case: Case) -> dict[str, dict[str, Any]]:
 
 
 def is_made_of_rules(name: str) -> bool:
-    """Return whether a method propagates relevance by rules: its own, or those that a spec gives it."""
+    """Tell whether a method propagates relevance by rules: its own, or those that a spec gives it."""
     method = METHODS.get(name)
     return method.takes("rules") or (method.composite is not None and bool(method.composite().entries))
 
@@ -68,10 +68,12 @@ def _first(case: Case, method: MethodRef, side: str) -> Attribution:
         target = at.reorder(case.subject.target).rows(0, EXAMPLES)
         return case.rerun(method, at.model, at.inputs.rows(0, EXAMPLES), target, at.batch_size)
 
-    return _recall(case, method, side, attribute)
+    return _recall(case, "first", method, side, attribute)
 
 
-def _recall(case: Case, method: MethodRef, side: str, attribute: Callable[[], Attribution]) -> Attribution:
+def _recall(
+    case: Case, examples: str, method: MethodRef, side: str, attribute: Callable[[], Attribution]
+) -> Attribution:
     """Return an attribution that is shown, from an earlier run where there is one: nothing is computed to be shown."""
     if is_adapted(method):
         return attribute()
@@ -80,6 +82,6 @@ def _recall(case: Case, method: MethodRef, side: str, attribute: Callable[[], At
         attribution = attribute()
         return {name: getattr(attribution, name).double().cpu().numpy() for name in SHOWN}
 
-    arrays = case.cache.recall_measured(case.key("shown", side, identity(method)), compute)
+    arrays = case.cache.recall_measured(case.key("shown", examples, side, identity(method)), compute)
     scores, output, total = (torch.from_numpy(np.asarray(arrays[name])) for name in SHOWN)
     return Attribution(scores, output, total, method.name)

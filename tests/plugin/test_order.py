@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,6 +43,17 @@ run: {dtype: float64}
 methods: [cp_lrp, attnlrp, gradient_x_input, loo]
 checks:
   - {axiom: conservation, record: [ratio.mean]}
+"""
+AGREEMENT = """claim: Two checks that show examples of the same relevance, all of it and the first by themselves.
+subject:
+  model: agreement-llama
+  data: {agreement-sentences: {n: 5}}
+  target: {logit_difference: forms}
+run: {dtype: float32, batch_size: 4}
+methods: [attnlrp, gradient_x_input]
+checks:
+  - {axiom: ground_truth, record: [mrr.mean]}
+  - {axiom: loo_correlation, record: [pearson.mean]}
 """
 MODEL = '''
 import axioms
@@ -97,10 +109,13 @@ def only(nodeid: str) -> Arrange:
     return arrange
 
 
-@pytest.mark.parametrize("spec", [PAIR, TEXT, CUSTOM], ids=["pair", "text", "custom"])
-def test_every_order_gives_the_same(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, spec: str) -> None:
+@pytest.mark.parametrize("spec", [PAIR, TEXT, CUSTOM, AGREEMENT], ids=["pair", "text", "custom", "agreement"])
+def test_every_order_gives_the_same(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, root: Path, spec: str
+) -> None:
     monkeypatch.setattr("axioms.report.write.write_report", lambda *arguments: None)  # figures take their time
     pytester.makepyfile(mymodel=MODEL)
+    (pytester.path / "fixtures").symlink_to(root / "fixtures")
     pytester.mkdir("specs").joinpath("mine.yaml").write_text(spec)
 
     def run(arrange: Arrange) -> Outcomes:
