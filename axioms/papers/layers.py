@@ -87,7 +87,7 @@ def _blocks(title: str, layout: LayerLayout, checks: Sequence[CheckRecord]) -> l
     if not ours:
         return []
     n = max((len(values) for check in checks for values in check.values.values()), default=None)
-    known = {key: each for key, each in _by_key(layout, intervals).items() if each}
+    known = {key: ends for key, ends in _by_key(layout, intervals).items() if ends}
     block = LayerBlock(title, _depth(ours), n, ours, {}, known, _baselines(layout, measured))
     if not paper:
         return [block]

@@ -56,8 +56,9 @@ class Reporter:
         text: str | None = getattr(report, "axioms_record", None)
         if text is not None:
             check = CheckRecord.model_validate_json(text)
-            methods: dict[str, str] = getattr(report, "axioms_methods", {})
-            self.results.add(check, {name: MethodRecord.model_validate_json(each) for name, each in methods.items()})
+            texts: dict[str, str] = getattr(report, "axioms_methods", {})
+            methods = {name: MethodRecord.model_validate_json(made_of) for name, made_of in texts.items()}
+            self.results.add(check, methods)
             self._save()
             self._save_summary()
         elif hasattr(report, "axioms_skipped"):

@@ -37,21 +37,21 @@ def _piece(token: str, marked: bool) -> Piece:
 
 def visible(text: str) -> str:
     """The text in one line, with a sign for what cannot be seen or printed."""
-    shown = "".join(VISIBLE.get(each, each if each.isprintable() else "\N{REPLACEMENT CHARACTER}") for each in text)
+    shown = "".join(VISIBLE.get(sign, sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}") for sign in text)
     return shown if shown.strip() else shown.replace(" ", EMPTY) or EMPTY
 
 
 def _decoded(token: str) -> str:
     """Byte-level tokens write each byte as a printable character; bytes that are no whole character stay unknown."""
     alphabet = _byte_alphabet()
-    if any(each not in alphabet for each in token):
+    if any(sign not in alphabet for sign in token):
         return token
-    return bytes(alphabet[each] for each in token).decode("utf-8", errors="replace")
+    return bytes(alphabet[sign] for sign in token).decode("utf-8", errors="replace")
 
 
 @cache
 def _byte_alphabet() -> dict[str, int]:
     """Bytes that can be printed stand for themselves; the others, in order, for the characters from 256 on."""
     printed = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [each for each in range(256) if each not in printed]
-    return {chr(each): each for each in printed} | {chr(256 + at): each for at, each in enumerate(others)}
+    others = [byte for byte in range(256) if byte not in printed]
+    return {chr(byte): byte for byte in printed} | {chr(256 + at): byte for at, byte in enumerate(others)}

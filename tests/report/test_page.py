@@ -77,6 +77,13 @@ def test_texts_are_shown_by_text_and_method(varied: list[CheckRecord]) -> None:
     assert not text.by_method["attnlrp"][-1].verb
 
 
+def test_each_subject_of_a_spec_has_its_section(varied: list[CheckRecord]) -> None:
+    checks = [changed(check, label=label) for label in ("bert", "gpt2") for check in varied[:3]]
+    sections = sections_of(make_run(*checks), [])
+    assert [section.name for section in sections] == ["specs/a.yaml, bert", "specs/a.yaml, gpt2"]
+    assert [section.anchor for section in sections] == ["specs-a-yaml-bert", "specs-a-yaml-gpt2"]
+
+
 def test_counts_and_words() -> None:
     assert in_words(counts_of([])) == ""
     assert list(counts_of([make_check(), make_check(verdict="violated")])) == ["violated", "holds"]
