@@ -82,7 +82,7 @@ def test_a_record_is_strict_and_does_not_change() -> None:
     with pytest.raises(ValidationError, match="'holds', 'violated'"):
         make_check(verdict="maybe")
     with pytest.raises(ValidationError, match="frozen"):
-        make_check().passed = False
+        make_check().passed = False  # type: ignore[misc]
 
 
 def test_five_thousand_checks_are_read_within_a_second(tmp_path: Path) -> None:
