@@ -88,8 +88,8 @@ def described(module: nn.Module) -> Iterator[str]:
     """What the code and the numbers of a model are."""
     yield str(getattr(getattr(module, "config", None), "_attn_implementation", None))
     yield str("forward" in vars(module))
-    for name, each in module.named_modules():
-        yield f"{name} {type(each).__name__}"
+    for name, part in module.named_modules():
+        yield f"{name} {type(part).__name__}"
     for name, value in module.state_dict().items():
         yield f"{name} {value.double().flatten().tolist()}"
 
@@ -141,9 +141,9 @@ def test_heads_move_with_those_that_share_their_values() -> None:
     rewritten = apply_rewrite("permute_heads", {}, module, inputs).module
     path = "model.layers.0.self_attn"
     order = [3, 2, 1, 0]  # key head 1 with its query heads 2, 3 comes first, each pair swapped
-    q_old, q_new = (weight_of(each, f"{path}.q_proj").reshape(4, 4, 16) for each in (module, rewritten))
-    o_old, o_new = (weight_of(each, f"{path}.o_proj").reshape(16, 4, 4) for each in (module, rewritten))
-    v_old, v_new = (weight_of(each, f"{path}.v_proj").reshape(2, 4, 16) for each in (module, rewritten))
+    q_old, q_new = (weight_of(model, f"{path}.q_proj").reshape(4, 4, 16) for model in (module, rewritten))
+    o_old, o_new = (weight_of(model, f"{path}.o_proj").reshape(16, 4, 4) for model in (module, rewritten))
+    v_old, v_new = (weight_of(model, f"{path}.v_proj").reshape(2, 4, 16) for model in (module, rewritten))
     assert torch.equal(q_new, q_old[order])
     assert torch.equal(o_new, o_old[:, order])
     assert torch.equal(v_new, v_old[[1, 0]])
@@ -152,7 +152,7 @@ def test_heads_move_with_those_that_share_their_values() -> None:
 def test_rescaling_by_hand() -> None:
     module, inputs = case("gpt2")
     rewritten = apply_rewrite("rescale_qk", {"factor": 2.0}, module, inputs).module
-    old, new = (weight_of(each, "transformer.h.0.attn.c_attn") for each in (module, rewritten))
+    old, new = (weight_of(model, "transformer.h.0.attn.c_attn") for model in (module, rewritten))
     factors = torch.ones(48, dtype=torch.float64)
     factors[0:8], factors[8:16] = 2.0, 0.5  # queries of the two heads
     factors[16:24], factors[24:32] = 0.5, 2.0  # their keys

@@ -26,7 +26,7 @@ class StandIn:
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
-        self.asked: list[tuple[str, str | None]] = []
+        self.requests: list[tuple[str, str | None]] = []
         self.cuts: list[int] = []
         """How many bytes each of the next answers stops after."""
         outer = self
@@ -45,7 +45,7 @@ class StandIn:
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         wanted = handler.headers.get("Range")
-        self.asked.append((handler.path, wanted))
+        self.requests.append((handler.path, wanted))
         body = self.files.get(handler.path.partition("?")[0])
         if body is None:
             handler.send_error(404)
@@ -65,9 +65,9 @@ class StandIn:
             stop = start + self.cuts.pop(0) if self.cuts and handler.path.endswith(".whl") else len(body)
             handler.wfile.write(body[start:stop])
 
-    def wheels_asked(self) -> list[str | None]:
+    def wheel_requests(self) -> list[str | None]:
         """The ranges that were asked for of wheels."""
-        return [wanted for path, wanted in self.asked if path.endswith(".whl")]
+        return [wanted for path, wanted in self.requests if path.endswith(".whl")]
 
     def host(self, name: str, folder: Path, kind: str = "model") -> None:
         """Put a folder on the hub as a repository, under `main`."""

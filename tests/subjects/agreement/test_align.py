@@ -21,15 +21,15 @@ def sample(text: str, subject: str, verb: str, other: str = "are") -> Sample:
 @pytest.mark.parametrize("reads", ["last", "mask"])
 def test_the_subject_is_the_tokens_that_spell_it(tokenizer: Any, subject: str, reads: Any) -> None:
     text = f"the {subject} to the cabinets is old ."
-    (found,), counts = align([sample(text, subject, "is")], tokenizer, reads)
+    (aligned,), counts = align([sample(text, subject, "is")], tokenizer, reads)
     assert not counts
-    encoded = tokenizer(found.text, return_offsets_mapping=True)
-    spelt = "".join(found.text[slice(*encoded["offset_mapping"][place])] for place in found.truth)
+    encoded = tokenizer(aligned.text, return_offsets_mapping=True)
+    spelt = "".join(aligned.text[slice(*encoded["offset_mapping"][place])] for place in aligned.truth)
     # Bytes of one character share its offsets; the token before may bring its space along.
     assert dict.fromkeys(spelt.strip()) == dict.fromkeys(subject)
-    assert [place for place in found.truth if place not in found.words] == []
-    assert found.truth == tuple(range(found.truth[0], found.truth[-1] + 1))
-    outside = set(found.words) - set(found.truth)
+    assert [place for place in aligned.truth if place not in aligned.words] == []
+    assert aligned.truth == tuple(range(aligned.truth[0], aligned.truth[-1] + 1))
+    outside = set(aligned.words) - set(aligned.truth)
     assert all(
         encoded["offset_mapping"][place][1] <= text.index(subject)
         or encoded["offset_mapping"][place][0] >= text.index(subject) + len(subject)
@@ -38,17 +38,17 @@ def test_the_subject_is_the_tokens_that_spell_it(tokenizer: Any, subject: str, r
 
 
 def test_forms_are_the_tokens_that_follow(tokenizer: Any) -> None:
-    (found,), _ = align([sample("the key to the cabinets is old .", "key", "is")], tokenizer, "last")
+    (aligned,), _ = align([sample("the key to the cabinets is old .", "key", "is")], tokenizer, "last")
     whole = tokenizer("the key to the cabinets is", add_special_tokens=False)["input_ids"]
-    assert found.forms[0] == whole[-1]
-    assert found.text == "the key to the cabinets"
+    assert aligned.forms[0] == whole[-1]
+    assert aligned.text == "the key to the cabinets"
 
 
 def test_a_subject_behind_the_mask_is_found_there(tokenizer: Any) -> None:
     text = "here is the key ."
-    (found,), counts = align([sample(text, "key", "is")], tokenizer, "mask")
-    offsets = tokenizer(found.text, return_offsets_mapping=True)["offset_mapping"]
-    assert "".join(found.text[slice(*offsets[place])] for place in found.truth).strip() == "key"
+    (aligned,), counts = align([sample(text, "key", "is")], tokenizer, "mask")
+    offsets = tokenizer(aligned.text, return_offsets_mapping=True)["offset_mapping"]
+    assert "".join(aligned.text[slice(*offsets[place])] for place in aligned.truth).strip() == "key"
     assert not counts
 
 
@@ -63,8 +63,8 @@ def test_each_filter_is_counted(word_piece: Any) -> None:
         "too_long": sample("the key to the cabinets to the cabinets is old .", "key", "is"),
     }
     for name, one in given.items():
-        kept, counts = align([one], word_piece, "last", limit)
-        assert (kept, dict(counts)) == ([], {name: 1}), name
+        left, counts = align([one], word_piece, "last", limit)
+        assert (left, dict(counts)) == ([], {name: 1}), name
 
 
 def test_a_word_that_changes_the_tokens_before_it_is_no_token_of_its_own(word_piece: Any, byte_level: Any) -> None:
@@ -73,10 +73,10 @@ def test_a_word_that_changes_the_tokens_before_it_is_no_token_of_its_own(word_pi
 
 
 def test_the_masked_effective_input_leaves_out_special_tokens(word_piece: Any) -> None:
-    (found,), _ = align([sample("the key to the cabinets is old .", "key", "is")], word_piece, "mask")
-    tokens = word_piece(found.text)["input_ids"]
-    assert found.length == len(tokens)
-    assert {tokens[place] for place in set(range(found.length)) - set(found.words)} == {2, 3, 4}
+    (aligned,), _ = align([sample("the key to the cabinets is old .", "key", "is")], word_piece, "mask")
+    tokens = word_piece(aligned.text)["input_ids"]
+    assert aligned.length == len(tokens)
+    assert {tokens[place] for place in set(range(aligned.length)) - set(aligned.words)} == {2, 3, 4}
 
 
 def test_covering_needs_a_character_in_common() -> None:

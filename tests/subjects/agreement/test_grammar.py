@@ -21,12 +21,12 @@ def nouns(text: str) -> list[tuple[int, int]]:
 
 def pairs(samples: list[Sample]) -> set[tuple[int, int]]:
     """Every subject with every other noun of its sentence."""
-    found = set()
+    pairs = set()
     for sample in samples:
         subject = LEMMA[sample.text[slice(*sample.subject)]][0]
         rest = sample.text[: sample.subject[0]] + sample.text[sample.subject[1] :]
-        found |= {(subject, lemma) for lemma, _ in nouns(rest)}
-    return found
+        pairs |= {(subject, lemma) for lemma, _ in nouns(rest)}
+    return pairs
 
 
 def test_sentences_are_distinct_and_repeatable() -> None:
@@ -39,7 +39,7 @@ def test_spans_and_attractors_are_exact() -> None:
     for sample in sentences(N):
         between = nouns(sample.text[sample.subject[1] : sample.verb[0]])
         number = LEMMA[sample.text[slice(*sample.subject)]][1]
-        assert all(each != number for _, each in between)
+        assert all(plural != number for _, plural in between)
         assert 1 <= len(between) == sample.attractors <= 4
         assert sample.text[slice(*sample.verb)] == sample.forms[0]
         assert (sample.forms if number == 0 else sample.forms[::-1]) in VERBS

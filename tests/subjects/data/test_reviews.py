@@ -56,5 +56,5 @@ def test_lengths_are_8_to_40_tokens_special_ones_included(minilm: Path) -> None:
 
 def test_the_committed_model_reads_most_of_them_right(minilm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AXIOMS_OFFLINE", "1")
-    found = accuracy(load_model("minilm-sentiment", {}, FIXTURES), TEXTS, [int(row[1]) for row in ROWS])
-    assert found.share > 0.75, found  # chance is 0.5; 0.75 is five standard errors above it
+    score = accuracy(load_model("minilm-sentiment", {}, FIXTURES), TEXTS, [int(row[1]) for row in ROWS])
+    assert score.share > 0.75, score  # chance is 0.5; 0.75 is five standard errors above it

@@ -29,7 +29,7 @@ def test_the_held_out_split_of_the_asset_is_that_part_of_that_source(tmp_path: P
     with (tmp_path / REVIEWS).open("w", newline="") as handle:
         rows = [[text, 1, "imdb" if at % 3 == 0 else "rotten_tomatoes"] for at, text in enumerate(texts)]
         csv.writer(handle).writerows([["text", "label", "source"], *rows])
-    found = reviews_asset(asset=str(tmp_path), source="rotten_tomatoes", split="held-out").texts
+    loaded = reviews_asset(asset=str(tmp_path), source="rotten_tomatoes", split="held-out").texts
     expected = [text for at, text in enumerate(texts) if at % 3 and int(digest(text), 16) % 10 == 0]
-    assert list(found) == expected
-    assert 0 < len(found) < 20
+    assert list(loaded) == expected
+    assert 0 < len(loaded) < 20

@@ -116,9 +116,9 @@ def test_a_file_that_is_not_there_or_not_text(tmp_path: Path) -> None:
 def test_malformed_rows_are_counted(tmp_path: Path) -> None:
     file = tmp_path / "r.csv"
     file.write_text("text,label\na,1\nb\nc,0\nd,1,2\n")
-    with pytest.warns(SubjectWarning) as told:
+    with pytest.warns(SubjectWarning) as caught:
         assert text_file(file, label="label").texts == ("a", "c")
-    assert str(told[0].message) == (
+    assert str(caught[0].message) == (
         "2 of 4 rows of r.csv are malformed and left out: line 3 (1 columns, not 2), line 5 (3 columns, not 2)."
     )
 
@@ -150,7 +150,7 @@ def test_a_dataset_of_the_hub(outside: StandIn, tmp_path: Path) -> None:
     loaded = source(name="someone/texts", splits={"test": "t.csv"}, split="test", text="sentence", revision="main")
     assert loaded.texts == ("dull", "good")
     assert numbers(loaded) == [0, 1]
-    assert not [path for path, _ in outside.asked if "loader" in path]
+    assert not [path for path, _ in outside.requests if "loader" in path]
 
 
 def test_a_dataset_of_an_unreachable_hub(outside: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,15 +79,15 @@ def test_text_comes_back(expression: object) -> None:
 @given(examples())
 def test_rewriting_keeps_the_value(example: Example) -> None:
     point = torch.tensor([[*example.point.values()]], dtype=torch.float64)
-    left, right = (ExpressionModel(each, list(example.point))(point) for each in (example.left, example.right))
+    left, right = (ExpressionModel(side, list(example.point))(point) for side in (example.left, example.right))
     torch.testing.assert_close(left, right, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["loo", "gradient_x_input", "integrated_gradients"])
 @given(example=examples())
 def test_methods_of_the_function_do_not_see_how_it_is_written(method: str, example: Example) -> None:
-    found = compare(METHODS.get(method), example)
-    assert found is None or found[2] <= 1e-6
+    difference = compare(METHODS.get(method), example)
+    assert difference is None or difference[2] <= 1e-6
 
 
 def test_a_wrong_equivalence_is_an_error() -> None:

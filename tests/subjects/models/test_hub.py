@@ -169,12 +169,12 @@ def test_data_files_of_a_repository_are_fetched_and_nothing_else(
     outside.host("someone/small", folder)
     file = spec("{someone/small: {revision: main}}", TEXTS["classifier"])
     assert built(file).sides["model"].outputs.shape == (2, 2)
-    fetched = {Path(path).name for path, _ in outside.asked if "/resolve/" in path}
+    fetched = {Path(path).name for path, _ in outside.requests if "/resolve/" in path}
     assert fetched == {path.name for path in repository("classifier").iterdir()}
     monkeypatch.setenv("AXIOMS_OFFLINE", "1")
-    asked = len(outside.asked)
+    before = len(outside.requests)
     assert built(file).sides["model"].outputs.shape == (2, 2)
-    assert len(outside.asked) == asked
+    assert len(outside.requests) == before
 
 
 def test_a_repository_that_is_not_there(outside: StandIn, spec: Callable[..., Path]) -> None:
@@ -203,7 +203,7 @@ def test_offline_asks_nobody(outside: StandIn, monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv(variable, "1")
     with pytest.raises(AssetMissing, match=f"{variable} forbids fetching it"):
         snapshot("someone/nothing", None, ["*.json"])
-    assert not outside.asked
+    assert not outside.requests
 
 
 def language_model(repository: Repository, task: str) -> LanguageModel:

@@ -81,7 +81,9 @@ def test_the_merged_model_gives_the_logits_of_the_adapters_left_in_place(
     with torch.no_grad():
         expected = with_adapters_in_place(base, difference)(input_ids=IDS, attention_mask=MASK).logits
         plain = BertForSequenceClassification.from_pretrained(base, num_labels=2).double().eval()
-        plain.load_state_dict({name: each.double() for name, each in difference.items() if "lora" not in name}, False)
+        plain.load_state_dict(
+            {name: tensor.double() for name, tensor in difference.items() if "lora" not in name}, False
+        )
         without = plain(input_ids=IDS, attention_mask=MASK).logits
         files = written(difference, tmp_path, {"scale": str(SCALE)})
         built = lora_classifier(asset=str(base), files=files)
@@ -107,14 +109,14 @@ def test_merge_is_w_plus_scale_b_a_and_leaves_the_rest(seed: int, scale: float, 
     weight, down, up, other = (
         torch.randn(*shape, generator=generator) for shape in ((5, 3), (rank, 3), (5, rank), (2, 2))
     )
-    kept = {"layer.weight": weight.clone(), "other.weight": other, "same": other}
-    merged = merge(kept, {"layer.lora_a": down, "layer.lora_b": up, "other.weight": 2 * other}, scale)
+    base = {"layer.weight": weight.clone(), "other.weight": other, "same": other}
+    merged = merge(base, {"layer.lora_a": down, "layer.lora_b": up, "other.weight": 2 * other}, scale)
     expected = weight.double() + scale * torch.einsum("or,ri->oi", up.double(), down.double())
     torch.testing.assert_close(merged["layer.weight"].double(), expected, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(merged["other.weight"], 2 * other)
     torch.testing.assert_close(merged["same"], other)
-    assert set(merged) == set(kept)
-    assert torch.equal(kept["layer.weight"], weight)
+    assert set(merged) == set(base)
+    assert torch.equal(base["layer.weight"], weight)
 
 
 def drop(name: str) -> Callable[[dict[str, Any]], None]:

@@ -139,4 +139,4 @@ def test_every_adapted_matrix_and_no_other_is_trained(train: Any, base: Path) ->
     settings = train.Settings(rank=2, alpha=4.0, rate=1e-3, epochs=1, batch=8, max_length=64, seed=0)
     trained = train.adapt(model, settings)
     assert len(trained) == 2 * 6 * 2 + 4
-    assert {id(each) for each in trained.values()} == {id(each) for each in model.parameters() if each.requires_grad}
+    assert {id(p) for p in trained.values()} == {id(p) for p in model.parameters() if p.requires_grad}
