@@ -1,9 +1,28 @@
 """pytest-axioms: attribution methods for Transformers, checked against axioms stated in YAML."""
 
 from axioms import methods, papers, properties, rewrites, subjects  # noqa: F401  (imported to fill the registries)
-from axioms.core.registry import Metric, axiom, data, method, rewrite, subject
+from axioms.core.registry import Metric, axiom, data, method, rewrite, rule, subject
 from axioms.engine.attribution import Attribution, Decomposition
+from axioms.engine.composite import Composite, Entry, RuleRef
+from axioms.engine.register import register_operation
 from axioms.methods.attribute import attribute
+from axioms.methods.lrp import composite_method
 
-__all__ = ["Attribution", "Decomposition", "Metric", "attribute", "axiom", "data", "method", "rewrite", "subject"]
+__all__ = [
+    "Attribution",
+    "Composite",
+    "Decomposition",
+    "Entry",
+    "Metric",
+    "RuleRef",
+    "attribute",
+    "axiom",
+    "composite_method",
+    "data",
+    "method",
+    "register_operation",
+    "rewrite",
+    "rule",
+    "subject",
+]
 __version__ = "0.1.0"

@@ -155,10 +155,16 @@ def signal_take_all(step: Step, *, signal: int = -1) -> Tensor:
     """R_V = sum_j A_ji V_ip / O_jp R_jp, with A fixed: V is the last factor, unless that came out of an activation."""
     operation = step.operation
     assert isinstance(operation, Product)
-    z, factors, chosen = step.value, operation.factors, signal % len(operation.factors)
+    factors, chosen = operation.factors, signal % len(operation.factors)
     signals = [i for i, factor in enumerate(factors) if not facts.of(factor).is_activated]
     if signals and chosen not in signals:
         chosen = signals[0]
+    return _all_to(chosen, step, operation)
+
+
+def _all_to(chosen: int, step: Step, operation: Product) -> Tensor:
+    """Hand all relevance to one factor; the others are fixed."""
+    z, factors = step.value, operation.factors
     fixed = [factor.detach() for factor in factors]
     share = contributions_of(lambda x: operation.multiply(*fixed[:chosen], x, *fixed[chosen + 1 :]), [factors[chosen]])
     return step.carry(lambda relevance: share(relevance / step.stabilized(z)), factors[chosen])
@@ -170,10 +176,10 @@ def scan_product(step: Step) -> Tensor:
     operation = step.operation
     assert isinstance(operation, Product)
     if operation.contracts:
-        return signal_take_all(step, signal=0)
+        return _all_to(0, step, operation)
     is_gate = any(facts.of(factor).is_activated for factor in operation.factors)
     is_broadcast = any(factor.shape != step.value.shape for factor in operation.factors)
-    return uniform(step) if is_gate and not is_broadcast else signal_take_all(step)
+    return uniform(step) if is_gate and not is_broadcast else _all_to(len(operation.factors) - 1, step, operation)
 
 
 @explicit

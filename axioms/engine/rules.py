@@ -139,7 +139,13 @@ def signal_take_all(operation: Operation, *, signal: int = -1) -> Tensor:
     is_gate = [facts.of(factor).is_activated for factor in operation.factors]
     if is_gate[chosen] and not all(is_gate):
         chosen = is_gate.index(False)
-    return operation.multiply(*(x if i == chosen else x.detach() for i, x in enumerate(operation.factors)))
+    return _all_to(chosen, operation)
+
+
+def _all_to(place: int, operation: Product) -> Tensor:
+    """Return the product with all factors but one held constant."""
+    place %= len(operation.factors)
+    return operation.multiply(*(x if i == place else x.detach() for i, x in enumerate(operation.factors)))
 
 
 @rule("taylor", on=(SOFTMAX, GATE, ACTIVATION, NORMALIZER))
@@ -192,7 +198,7 @@ def scan_product(operation: Operation) -> Tensor:
     assert isinstance(operation, Product)
     if is_gating(operation):
         return uniform(operation)
-    return signal_take_all(operation, signal=0 if operation.contracts else -1)
+    return _all_to(0 if operation.contracts else -1, operation)
 
 
 def is_gating(operation: Product) -> bool:

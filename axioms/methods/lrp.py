@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from axioms.core.errors import UnknownName
-from axioms.core.registry import RULES, method
+from axioms.core.registry import METHODS, RULES, Method, method
 from axioms.engine import rules as _rules  # noqa: F401  (registers them)
 from axioms.engine.composite import Composite, Entry, RuleRef
 
@@ -178,6 +178,18 @@ def lrp(
     bases = {"attnlrp": attnlrp_composite(), "cp_lrp": cp_lrp_composite(), "plain": Composite(())}
     entries = [RuleSpec.model_validate(each).entry() for each in rules]
     return _relevance(model, inputs, target, bases[base].then(*entries), engine)
+
+
+def composite_method(name: str, composite: Composite) -> Method:
+    """Register a method that propagates relevance by the rules of a composite, and return it."""
+
+    @method(name, passes=1, composite=lambda: composite)
+    def propagate_composite(model: Model, inputs: Inputs, target: Target, *, engine: Engine = "fast") -> Tensor:
+        return _relevance(model, inputs, target, composite, engine)
+
+    propagate_composite.__doc__ = f"The rules of the composite {name!r}."
+    propagate_composite.__qualname__ = name
+    return METHODS.get(name)
 
 
 def _relevance(model: Model, inputs: Inputs, target: Target, composite: Composite, engine: Engine) -> Tensor:

@@ -57,7 +57,9 @@ def _renew_by_views(x: Tensor) -> Tensor:
 
 def _renew_by_identities(x: Tensor) -> Tensor:
     """Return x, computed anew."""
-    same = (x * 1 / 1 + 0).to(torch.float64).to(x.dtype)
+    same = x * 1 / 1 + 0
+    cast = same.to(torch.float64).to(x.dtype)
+    same = cast if cast.dtype == x.dtype else same  # a float64 run casts nothing down
     return torch.cat([same]) if x.dim() > 0 else same
 
 
