@@ -101,9 +101,9 @@ def test_methods_stay_on_the_device(root: Path, spec: str, method: str) -> None:
         with OnlyMeta():
             inputs, target = side.inputs.rows(0, 2), subject.target.rows(0, 2)
             output = target(side.outputs[:2])
-            found = run_method(METHODS.get(method), side.model, inputs, target, output, batch_size=2, options={})
-        assert found.scores.device.type == "meta"
-        assert found.scores.shape == inputs.features.shape[:2]
+            attribution = run_method(METHODS.get(method), side.model, inputs, target, output, batch_size=2, options={})
+        assert attribution.scores.device.type == "meta"
+        assert attribution.scores.shape == inputs.features.shape[:2]
 
 
 @pytest.mark.parametrize("name", sorted(REWRITES))
@@ -127,8 +127,8 @@ def test_random_draws_on_the_cpu_on_purpose_and_delivers_on_the_device(root: Pat
     side = subject.sides["left"]
     output = subject.target(side.outputs)
     entry = METHODS.get("random")
-    found = run_method(entry, side.model, side.inputs, subject.target, output, batch_size=2, options={})
-    assert found.scores.device.type == "meta"
+    attribution = run_method(entry, side.model, side.inputs, subject.target, output, batch_size=2, options={})
+    assert attribution.scores.device.type == "meta"
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ class NamesItsDevice(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-ON_THE_CPU_ON_PURPOSE = {"random", "tiny", "tokens", "random_tokens", "random_images", "points"}
+ON_THE_CPU_ON_PURPOSE = {"random", "noise_like", "tokens", "random_tokens", "random_images", "points"}
 """Seeded draws that are the same on every device, and models and data, which are moved to it once they are made."""
 
 

@@ -41,7 +41,7 @@ def failures(root: Path, pytester: pytest.Pytester) -> Outcome:
 
     def run(spec: str, *arguments: str) -> int:
         report = str(pytester.path / "report")
-        found = pytester.inline_run(
+        session = pytester.inline_run(
             str(root / "specs" / spec),
             f"--rootdir={root}",
             f"--axioms-report={report}",
@@ -49,7 +49,7 @@ def failures(root: Path, pytester: pytest.Pytester) -> Outcome:
             "no:cacheprovider",
             *arguments,
         )
-        return len(found.listoutcomes()[2])
+        return len(session.listoutcomes()[2])
 
     return run
 

@@ -49,9 +49,9 @@ def progress_on(terminal: Terminal) -> Progress:
 def work(clock: Clock, isatty: bool, what: str, seconds: float) -> list[str]:
     """What is shown of ten steps that take so long together."""
     terminal = Terminal(isatty)
-    told = progress_on(terminal)
+    report = progress_on(terminal)
     for step in range(1, 11):
-        told(what, step, 10)
+        report(what, step, 10)
         clock.now += seconds / 10
     return terminal.shown
 

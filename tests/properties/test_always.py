@@ -279,7 +279,7 @@ def tiny(architecture: str, backend: str = "eager") -> Any:
 
 
 class TestBackend:
-    @pytest.mark.parametrize("name", [name for name, each in ARCHITECTURES.items() if "sdpa" in each.backends])
+    @pytest.mark.parametrize("name", [name for name, kind in ARCHITECTURES.items() if "sdpa" in kind.backends])
     def test_the_switch_is_real(self, name: str) -> None:
         """Switching the configuration switches what is called."""
         calls: list[str] = []
@@ -337,13 +337,13 @@ class TestPadding:
         mask = torch.tensor([[1, 1, 1], [1, 1, 0]])
         ids = torch.tensor([[5, 6, 7], [8, 9, 0]])
         inputs = read_inputs(module, {"input_ids": ids, "attention_mask": mask, "token_type_ids": mask, "use": 1})
-        for side, kept, new in (("right", slice(0, 3), slice(3, 5)), ("left", slice(2, 5), slice(0, 2))):
+        for side, original, new in (("right", slice(0, 3), slice(3, 5)), ("left", slice(2, 5), slice(0, 2))):
             longer = padded(module, inputs, 2, side)
             for name in ("input_ids", "attention_mask", "token_type_ids"):
-                assert torch.equal(longer.fixed[name][:, kept], inputs.fixed[name])
+                assert torch.equal(longer.fixed[name][:, original], inputs.fixed[name])
                 assert not longer.fixed[name][:, new].any()
             assert longer.fixed["use"] == 1
-            assert torch.equal(longer.features[:, kept], inputs.features)
+            assert torch.equal(longer.features[:, original], inputs.features)
             assert longer.position is not None
             assert longer.position.tolist() == ([2, 1] if side == "right" else [4, 3])
 
@@ -380,17 +380,17 @@ class TestPrecision:
         axioms = "purity}, {axiom: {precision: {dtype: bfloat16}}}, {axiom: purity"
         text = SPEC.format(axiom=axioms, model="{architecture: bert}", method=METHOD, dtype="float64")
         runner = Runner()
-        found = [runner.run(check) for check in sorted(expand_file(write_spec(text)).checks, key=lambda c: c.order)]
-        assert [result.check.function for result in found] == ["purity", "precision", "purity"]
-        assert (found[0].judgement.passed, found[2].judgement.passed) == (True, True)
+        results = [runner.run(check) for check in sorted(expand_file(write_spec(text)).checks, key=lambda c: c.order)]
+        assert [result.check.function for result in results] == ["purity", "precision", "purity"]
+        assert (results[0].judgement.passed, results[2].judgement.passed) == (True, True)
 
     def test_amplification_is_the_same_size_in_every_dtype(self, write_spec: Write) -> None:
         """Rounding grows by 2^16 from float32 to bfloat16, what a method makes of it does not."""
-        found = [
+        amplifications = [
             largest(run(write_spec, f"{{precision: {{dtype: {dtype}}}}}", method="attnlrp"), "amplification")
             for dtype in ("float32", "float16", "bfloat16")
         ]
-        assert 0.1 < min(found) <= max(found) < 64
+        assert 0.1 < min(amplifications) <= max(amplifications) < 64
 
 
 class TestZeros:

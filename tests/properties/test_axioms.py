@@ -106,9 +106,9 @@ def test_a_reversed_method_fails_all_three(write_spec: Write, monkeypatch: pytes
     reversed_loo.__qualname__ = original.__qualname__
     monkeypatch.setitem(METHODS._entries, "gradient", Method("gradient", reversed_loo))
     text = ATTENTION.replace("methods: [loo]", "methods: [gradient]").replace("better: loo", "better: gradient")
-    found = results(write_spec, text)
-    assert found["loo_correlation[gradient]"].judgement.verdict == "violated"
-    assert not any(result.judgement.passed for result in found.values())
+    by_name = results(write_spec, text)
+    assert by_name["loo_correlation[gradient]"].judgement.verdict == "violated"
+    assert not any(result.judgement.passed for result in by_name.values())
 
 
 def test_perturbation_curves_by_hand(write_spec: Write) -> None:
@@ -120,8 +120,8 @@ methods: [loo]
 checks: [{axiom: perturbation, record: [morf.mean, lerf.mean, delta.mean, aopc.mean]}]
 """
     measurement = results(write_spec, text)["perturbation[loo]"].measurement
-    found = {name: measurement.quantity(f"{name}.mean").value for name in ("morf", "lerf", "delta", "aopc")}
-    assert found == {"morf": -0.5, "lerf": 1.5, "delta": 2.0, "aopc": 2.5}
+    means = {name: measurement.quantity(f"{name}.mean").value for name in ("morf", "lerf", "delta", "aopc")}
+    assert means == {"morf": -0.5, "lerf": 1.5, "delta": 2.0, "aopc": 2.5}
 
 
 def test_perturbation_needs_a_step(write_spec: Write) -> None:
@@ -132,9 +132,9 @@ def test_perturbation_needs_a_step(write_spec: Write) -> None:
 def test_a_pair_that_is_not_one_function_is_inconclusive(write_spec: Write) -> None:
     text = SPEC.format(method="loo", axiom="implementation_invariance", expect="{relative_gap.max: {le: 1e9}}")
     text = text.replace("right: product-right", "right: {linear: {weight: [[1, 1, 1]]}}")
-    found = results(write_spec, text)
-    assert found["forward_equivalence[pair]"].judgement.verdict == "violated"
-    judgement = found["implementation_invariance[loo]"].judgement
+    by_name = results(write_spec, text)
+    assert by_name["forward_equivalence[pair]"].judgement.verdict == "violated"
+    judgement = by_name["implementation_invariance[loo]"].judgement
     assert (judgement.verdict, judgement.passed) == ("inconclusive", False)
     assert "not the same function" in judgement.reason
 

@@ -92,11 +92,11 @@ def test_a_chunk_has_the_sum_of_its_tokens(
 ) -> None:
     scores, _, candidates = case
     number = np.where(candidates, (candidates.cumsum(axis=1) - 1) // size, -1)
-    found = units_of(number).sums(scores)
+    sums = units_of(number).sums(scores)
     for row, places in enumerate(candidates):
-        kept = scores[row, places]
-        wanted = [kept[start : start + size].sum() for start in range(0, len(kept), size)]
-        np.testing.assert_allclose(found[row, : len(wanted)], wanted, atol=1e-12)
+        counted_scores = scores[row, places]
+        wanted = [counted_scores[start : start + size].sum() for start in range(0, len(counted_scores), size)]
+        np.testing.assert_allclose(sums[row, : len(wanted)], wanted, atol=1e-12)
         assert units_of(number).counts[row] == len(wanted)
 
 
@@ -110,21 +110,21 @@ class TestLeftOut:
     values = left_out(np.array([0.5, np.nan, 0.1, 0.9]), np.array([False, True, False, False]))
 
     def test_means_are_over_the_rest_and_name_the_right_example(self) -> None:
-        found = aggregated(self.values, "mean", confidence=0.95, seed=0)
-        assert found.value == pytest.approx(0.5)
-        assert (found.n, found.worst) == (3, 2)
+        quantity = aggregated(self.values, "mean", confidence=0.95, seed=0)
+        assert quantity.value == pytest.approx(0.5)
+        assert (quantity.n, quantity.worst) == (3, 2)
         assert aggregated(self.values, "max", confidence=0.95, seed=0).worst == 3
         np.testing.assert_array_equal(defined(self.values), [0, 2, 3])
 
     def test_what_is_broken_and_not_left_out_stays_broken(self) -> None:
         values = left_out(np.array([0.5, np.nan, np.nan]), np.array([False, True, False]))
-        found = aggregated(values, "mean", confidence=0.95, seed=0)
-        assert not found.finite
-        assert found.worst == 2
+        quantity = aggregated(values, "mean", confidence=0.95, seed=0)
+        assert not quantity.finite
+        assert quantity.worst == 2
 
     def test_nothing_left_is_not_a_number(self) -> None:
-        found = aggregated(left_out(np.zeros(2), np.array([True, True])), "mean", confidence=0.95, seed=0)
-        assert (found.finite, found.n) == (False, 0)
+        quantity = aggregated(left_out(np.zeros(2), np.array([True, True])), "mean", confidence=0.95, seed=0)
+        assert (quantity.finite, quantity.n) == (False, 0)
 
     def test_a_difference_leaves_out_what_either_leaves_out(self) -> None:
         other = left_out(np.zeros(4), np.array([False, False, True, False]))
@@ -133,5 +133,5 @@ class TestLeftOut:
     def test_a_curve_is_the_mean_of_those_that_are_defined(self) -> None:
         table = np.array([[1.0, 2.0], [9.0, 9.0], [3.0, 4.0]])
         rows = np.array([[False] * 2, [True] * 2, [False] * 2])
-        found = Measurement({"c": left_out(table, rows)}, {"c": "curve"}, 0.95, 0).quantity("c")
-        assert (found.value, found.n) == ([2.0, 3.0], 2)
+        quantity = Measurement({"c": left_out(table, rows)}, {"c": "curve"}, 0.95, 0).quantity("c")
+        assert (quantity.value, quantity.n) == ([2.0, 3.0], 2)

@@ -31,7 +31,7 @@ def agreement() -> Agreement:
 
 def view(agreement: Agreement | None, scores: Any = None) -> SideView:
     """A side with these scores and nothing to compute."""
-    length = 1 if agreement is None else max(one.length for one in agreement.aligned)
+    length = 1 if agreement is None else max(sentence.length for sentence in agreement.aligned)
     features = torch.zeros(1 if agreement is None else len(agreement.aligned), length, 4)
     model = SimpleNamespace(module=tiny(architecture="gpt2"))
     side: Any = SimpleNamespace(inputs=SimpleNamespace(features=features), model=model)
@@ -62,45 +62,45 @@ def test_special_tokens_compete_only_where_a_spec_says_so(agreement: Agreement) 
 def test_padding_never_competes(agreement: Agreement) -> None:
     for special in (False, True):
         candidates, truth = places(view(agreement), special)
-        lengths = np.array([one.length for one in agreement.aligned])
+        lengths = np.array([sentence.length for sentence in agreement.aligned])
         assert not candidates[np.arange(candidates.shape[1]) >= lengths[:, None]].any()
         assert (candidates & truth).sum() == truth.sum() >= len(lengths)
 
 
 def test_several_tokens_of_a_subject_are_all_the_truth(agreement: Agreement) -> None:
-    assert max(len(one.truth) for one in agreement.aligned) > 1
-    assert min(len(one.truth) for one in agreement.aligned) == 1
+    assert max(len(sentence.truth) for sentence in agreement.aligned) > 1
+    assert min(len(sentence.truth) for sentence in agreement.aligned) == 1
 
 
 def test_chance_is_what_its_closed_forms_say(agreement: Agreement) -> None:
-    found = chance(view(agreement))
-    assert found["pta"] == pytest.approx(0.5, abs=0.01)
+    baseline = chance(view(agreement))
+    assert baseline["pta"] == pytest.approx(0.5, abs=0.01)
     for name in ("pg", "mrr", "rma", "pta"):
         # Ten means of 300 sentences; four standard errors, taken from the ten draws themselves.
-        assert found[f"{name}_gap"] <= 4 * found[f"{name}_sd"] / 10**0.5 + 1e-12
-    assert chance(view(agreement), seed=1)["mrr"] != found["mrr"]
-    assert chance(view(agreement)) == found
+        assert baseline[f"{name}_gap"] <= 4 * baseline[f"{name}_sd"] / 10**0.5 + 1e-12
+    assert chance(view(agreement), seed=1)["mrr"] != baseline["mrr"]
+    assert chance(view(agreement)) == baseline
 
 
 def test_the_task_counts_what_was_dropped(agreement: Agreement) -> None:
-    kept = agreement.keep_correct(range(240))
-    found = {name: float(value) for name, value in task(view(kept)).items()}
-    assert found["accuracy"] == pytest.approx(240 / 300)
-    assert (found["read"], found["asked"], found["evaluated"], found["wrong"]) == (300, 300, 240, 60)
-    assert found["split_verb"] == found["malformed"] == 0
+    correct = agreement.keep_correct(range(240))
+    counts = {name: float(value) for name, value in task(view(correct)).items()}
+    assert counts["accuracy"] == pytest.approx(240 / 300)
+    assert (counts["read"], counts["asked"], counts["evaluated"], counts["wrong"]) == (300, 300, 240, 60)
+    assert counts["split_verb"] == counts["malformed"] == 0
 
 
 @pytest.mark.parametrize("architecture", ["gpt2", "llama", "bert"])
 def test_the_size_of_a_model_is_that_of_its_weights(architecture: str) -> None:
     """GPT-2 calls its layers, heads and width by names of its own."""
     module = tiny(architecture=architecture)
-    found = sizes_of(module)
+    sizes = sizes_of(module)
     table: Any = module.get_input_embeddings()  # type: ignore[operator]
-    assert (found["vocabulary"], found["hidden_size"]) == tuple(table.weight.shape)
+    assert (sizes["vocabulary"], sizes["hidden_size"]) == tuple(table.weight.shape)
     numbers = {part for name, _ in module.named_parameters() for part in name.split(".") if part.isdecimal()}
-    assert found["layers"] == len(numbers) >= 2
-    assert found["hidden_size"] % found["heads"] == 0
-    assert found["parameters"] == sum(each.numel() for each in {id(p): p for p in module.parameters()}.values())
+    assert sizes["layers"] == len(numbers) >= 2
+    assert sizes["hidden_size"] % sizes["heads"] == 0
+    assert sizes["parameters"] == sum(weights.numel() for weights in {id(p): p for p in module.parameters()}.values())
 
 
 def test_a_model_without_a_configuration_has_weights_alone() -> None:

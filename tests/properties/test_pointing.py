@@ -41,8 +41,8 @@ def arrays(row: Row) -> tuple[Values, Flags, Flags]:
 def orders(row: Row) -> Iterator[list[bool]]:
     """Whether each place holds truth, best first, in every order that the scores allow."""
     scores, candidates, truth = row
-    kept = [(score, inside) for score, counts, inside in zip(scores, candidates, truth, strict=True) if counts]
-    for order in permutations(kept):
+    competing = [(score, inside) for score, counts, inside in zip(scores, candidates, truth, strict=True) if counts]
+    for order in permutations(competing):
         if all(left[0] >= right[0] for left, right in pairwise(order)):
             yield [inside for _, inside in order]
 
@@ -91,10 +91,10 @@ def test_equal_scores_share_their_ranks() -> None:
 
 @pytest.mark.parametrize(("n", "g"), [(2, 1), (5, 1), (5, 2), (6, 3)])
 def test_expectations_are_means_over_every_order(n: int, g: int) -> None:
-    found = [[place < g for place in order] for order in permutations(range(n))]
+    orders = [[place < g for place in order] for order in permutations(range(n))]
     candidates, truth = np.ones((1, n), dtype=bool), np.array([[place < g for place in range(n)]])
-    mrr = sum(Fraction(1, order.index(True) + 1) for order in found) / len(found)
-    pg = sum(Fraction(any(order[:2])) for order in found) / len(found)
+    mrr = sum(Fraction(1, order.index(True) + 1) for order in orders) / len(orders)
+    pg = sum(Fraction(any(order[:2])) for order in orders) / len(orders)
     assert metrics.expected_reciprocal_rank(candidates, truth)[0] == pytest.approx(float(mrr), abs=1e-12)
     assert metrics.expected_pointing_game(candidates, truth, 2)[0] == pytest.approx(float(pg), abs=1e-12)
 

@@ -66,11 +66,11 @@ def loo_r(architecture: str, bypassed: list[int]) -> Values:
     loo = axioms.attribute(module, inputs, method="loo").scores
     there = inputs["attention_mask"] != 0
     rows = zip(scores, loo, there, strict=True)
-    return np.array([scipy.stats.pearsonr(left[kept], right[kept])[0] for left, right, kept in rows])
+    return np.array([scipy.stats.pearsonr(left[counted], right[counted])[0] for left, right, counted in rows])
 
 
 def test_bypass_gain_is_what_each_setting_gains_on_its_own(write_spec: Write) -> None:
-    found = run(write_spec, "bypass_gain", "[total_gain.mean]").measurement.values
+    measured = run(write_spec, "bypass_gain", "[total_gain.mean]").measurement.values
     none, every = loo_r("modernbert", []), loo_r("modernbert", [1, 2, 3])
     single = np.stack([loo_r("modernbert", [layer]) for layer in (1, 2, 3)], axis=1)
     front = np.stack([single[:, 0], loo_r("modernbert", [1, 2]), every], axis=1)
@@ -85,25 +85,25 @@ def test_bypass_gain_is_what_each_setting_gains_on_its_own(write_spec: Write) ->
         "single_gain": single - none[:, None],
         "late_minus_early": single[:, 2] - single[:, 0],  # of three layers, the middle one is in neither half
     }
-    assert set(expected) == set(found)
+    assert set(expected) == set(measured)
     for name, values in expected.items():
-        np.testing.assert_allclose(found[name], values, rtol=0, atol=1e-10, err_msg=name)
+        np.testing.assert_allclose(measured[name], values, rtol=0, atol=1e-10, err_msg=name)
 
 
 def test_bypass_gain_notices_a_switch_that_ignores_a_layer(write_spec: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     original = switch._Product.backward
 
     def deaf(ctx: Any, *gradients: Any) -> Any:
-        kept, ctx.switch.bypassed = ctx.switch.bypassed, ctx.switch.bypassed - {2}
+        bypassed, ctx.switch.bypassed = ctx.switch.bypassed, ctx.switch.bypassed - {2}
         try:
             return original(ctx, *gradients)
         finally:
-            ctx.switch.bypassed = kept
+            ctx.switch.bypassed = bypassed
 
     monkeypatch.setattr(switch._Product, "backward", staticmethod(deaf))
-    found = run(write_spec, "bypass_gain", "[single]").measurement.values["single"]
+    single = run(write_spec, "bypass_gain", "[single]").measurement.values["single"]
     right = np.stack([loo_r("modernbert", [layer]) for layer in (1, 2, 3)], axis=1)
-    gap = np.abs(found - right).max(axis=0)
+    gap = np.abs(single - right).max(axis=0)
     assert gap[1] > 1e-4
     assert gap[[0, 2]].max() < 1e-10
 
@@ -124,7 +124,9 @@ def test_bypass_gain_is_judged_both_ways(write_spec: Write) -> None:
 
 
 def test_bypass_perturbation_is_perturbation_under_each_setting(write_spec: Write) -> None:
-    found = run(write_spec, "{bypass_perturbation: {step: 2}}", "[total_gain.mean]", architecture="bert").measurement
+    measurement = run(
+        write_spec, "{bypass_perturbation: {step: 2}}", "[total_gain.mean]", architecture="bert"
+    ).measurement
     methods = """
   - attnlrp
   - attnlrp: {as: one, bypass: {softmax: [1]}}
@@ -145,31 +147,31 @@ def test_bypass_perturbation_is_perturbation_under_each_setting(write_spec: Writ
     runner = Runner()
     alone = {check.id: runner.run(check).measurement.values for check in expand_file(write_spec(text)).checks}
     for area in ("delta", "lerf", "morf"):
-        one, two, both = (alone[label][area] for label in ("one", "two", "both"))
+        first, second, both = (alone[label][area] for label in ("one", "two", "both"))
         for kind, columns in {
-            "single": (one, two),
-            "front_to_back": (one, both),
-            "back_to_front": (both, two),
+            "single": (first, second),
+            "front_to_back": (first, both),
+            "back_to_front": (both, second),
         }.items():
-            np.testing.assert_allclose(found.values[f"{kind}_{area}"], np.stack(columns, axis=1), atol=1e-10)
-    np.testing.assert_allclose(found.values["total_gain"], alone["both"]["delta"] - alone["attnlrp"]["delta"])
+            np.testing.assert_allclose(measurement.values[f"{kind}_{area}"], np.stack(columns, axis=1), atol=1e-10)
+    np.testing.assert_allclose(measurement.values["total_gain"], alone["both"]["delta"] - alone["attnlrp"]["delta"])
     gain = alone["two"]["delta"] - alone["one"]["delta"]
-    np.testing.assert_allclose(found.values["late_minus_early"], gain, atol=1e-10)
+    np.testing.assert_allclose(measurement.values["late_minus_early"], gain, atol=1e-10)
 
 
 def test_bypass_perturbation_asks_no_question_twice(write_spec: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings that rank the tokens alike share their forward passes."""
-    asked: list[tuple[int, ...]] = []
+    questions: list[tuple[int, ...]] = []
 
     def counting(model: Any, inputs: Any, targets: Any, example: Any, removed: Any, **rest: Any) -> Any:
         rows = zip(example.tolist(), removed.int().tolist(), strict=True)
-        asked.extend((number, *row) for number, row in rows)
+        questions.extend((number, *row) for number, row in rows)
         return original(model, inputs, targets, example, removed, **rest)
 
     original = probe.probe
     monkeypatch.setattr(probe, "probe", counting)
     run(write_spec, "bypass_perturbation", "[total_gain.mean]", architecture="bert")
-    assert len(asked) == len(set(asked)) > 0
+    assert len(questions) == len(set(questions)) > 0
 
 
 def entropies_by_scipy(architecture: str, causal: bool) -> Values:
@@ -196,15 +198,17 @@ def entropies_by_scipy(architecture: str, causal: bool) -> Values:
 def test_flatness_is_the_entropy_over_what_a_query_may_see(
     write_spec: Write, architecture: str, causal: bool, backend: str
 ) -> None:
-    found = run(write_spec, "attention_flatness", "[entropy]", architecture=architecture, backend=backend).measurement
+    measurement = run(
+        write_spec, "attention_flatness", "[entropy]", architecture=architecture, backend=backend
+    ).measurement
     expected = entropies_by_scipy(architecture, causal)
-    np.testing.assert_allclose(found.values["entropy"], expected, atol=1e-9)
+    np.testing.assert_allclose(measurement.values["entropy"], expected, atol=1e-9)
     gain = np.stack([loo_r(architecture, [layer]) for layer in (1, 2)], axis=1) - loo_r(architecture, [])[:, None]
-    np.testing.assert_allclose(found.values["single_gain"], gain, atol=1e-9)
+    np.testing.assert_allclose(measurement.values["single_gain"], gain, atol=1e-9)
     over_layers = scipy.stats.spearmanr(expected.mean(axis=0), gain.mean(axis=0))[0]
-    assert float(found.values["rank_correlation"]) == pytest.approx(over_layers)
-    each = [scipy.stats.spearmanr(*rows)[0] for rows in zip(expected, gain, strict=True)]
-    np.testing.assert_allclose(found.values["rank_correlation_by_example"], each)
+    assert float(measurement.values["rank_correlation"]) == pytest.approx(over_layers)
+    by_example = [scipy.stats.spearmanr(*rows)[0] for rows in zip(expected, gain, strict=True)]
+    np.testing.assert_allclose(measurement.values["rank_correlation_by_example"], by_example)
 
 
 def test_flatness_counts_no_more_keys_than_a_local_layer_sees(write_spec: Write) -> None:
@@ -217,8 +221,8 @@ def test_flatness_counts_no_more_keys_than_a_local_layer_sees(write_spec: Write)
     monkey = pytest.MonkeyPatch()
     with monkey.context() as patch:
         patch.setattr("axioms.run.build.load_model", lambda *_: LanguageModel(module))
-        found = run(write_spec, "attention_flatness", "[entropy]", remove="zero").measurement.values["entropy"]
-    np.testing.assert_allclose(found, 1.0, atol=1e-12)
+        entropy = run(write_spec, "attention_flatness", "[entropy]", remove="zero").measurement.values["entropy"]
+    np.testing.assert_allclose(entropy, 1.0, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -69,10 +69,10 @@ def by_hand(subject: BuiltSubject, example: int, scores: list[float], chunk: int
     inputs = side.inputs.rows(example, example + 1)
     length = int((inputs.fixed["attention_mask"] != 0).sum())
     chunks = [list(range(start, min(start + chunk, length))) for start in range(0, length, chunk)]
-    worth = [sum(scores[token] for token in each) for each in chunks]
+    worth = [sum(scores[token] for token in chunk) for chunk in chunks]
     lowest_first = sorted(range(len(chunks)), key=lambda unit: worth[unit])
     highest_first = sorted(range(len(chunks)), key=lambda unit: -worth[unit])
-    found: dict[str, Any] = {"share": [0.0]}
+    walk: dict[str, Any] = {"share": [0.0]}
     for way, order in (("most", highest_first), ("least", lowest_first)):
         values, probabilities = [], []
         for gone in [0, *stops(len(chunks), step)]:
@@ -83,9 +83,9 @@ def by_hand(subject: BuiltSubject, example: int, scores: list[float], chunk: int
                 outputs = side.model(inputs.without(removed))
             values.append(target(outputs).item())
             probabilities.append(outputs.softmax(1)[0, target.index[0]].item())
-        found |= {way: values, f"{way}_probability": probabilities}
-    found["share"] = [gone / len(chunks) for gone in [0, *stops(len(chunks), step)]]
-    return found
+        walk |= {way: values, f"{way}_probability": probabilities}
+    walk["share"] = [gone / len(chunks) for gone in [0, *stops(len(chunks), step)]]
+    return walk
 
 
 @pytest.mark.parametrize(
@@ -104,10 +104,10 @@ def test_against_one_example_and_one_step_at_a_time(
     write_spec: Write, given: dict[str, str], chunk: int, step: int
 ) -> None:
     file = spec(write_spec, **given)
-    found, subject = results(file), built(file)
+    by_name, subject = results(file), built(file)
     inputs = subject.sides["model"].inputs
     scores = METHODS.get("random").function(None, inputs, None).tolist()
-    removal, insertion = found["perturbation"].measurement.values, found["insertion_deletion"].measurement.values
+    removal, insertion = by_name["perturbation"].measurement.values, by_name["insertion_deletion"].measurement.values
     for example in range(4):
         wanted = by_hand(subject, example, scores[example], chunk, step)
         morf, lerf = np.mean(wanted["most"][1:]), np.mean(wanted["least"][1:])
@@ -137,11 +137,11 @@ def test_against_one_example_and_one_step_at_a_time(
 def test_both_axioms_share_the_walk_and_the_same_question_is_put_once(
     write_spec: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file, asked = spec(write_spec), []
+    file, questions = spec(write_spec), []
     original = Model.__call__
 
     def counting(model: Model, inputs: Any) -> Any:
-        asked.append(len(inputs))
+        questions.append(len(inputs))
         return original(model, inputs)
 
     runner = Runner()
@@ -151,7 +151,7 @@ def test_both_axioms_share_the_walk_and_the_same_question_is_put_once(
     for check in checks:
         runner.run(check)
     # Each text of n tokens: n - 1 questions each way and one with nothing left; of one token that one alone.
-    assert sum(asked) <= sum(2 * (n - 1) + 1 for n in (7, 3, 5, 1))
+    assert sum(questions) <= sum(2 * (n - 1) + 1 for n in (7, 3, 5, 1))
 
 
 LINEAR = """claim: c
@@ -169,8 +169,8 @@ checks:
 
 def test_loo_keeps_both_axioms_and_its_reverse_breaks_them(write_spec: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a linear map the order of leave-one-out is the best there is, and the other way round the worst."""
-    kept = results(write_spec(LINEAR.format(method="loo")))
-    assert all(result.judgement.passed for result in kept.values())
+    by_name = results(write_spec(LINEAR.format(method="loo")))
+    assert all(result.judgement.passed for result in by_name.values())
 
     def reverse(model, inputs, target):  # type: ignore[no-untyped-def]
         return -METHODS.get("loo").function(model, inputs, target)

@@ -147,8 +147,8 @@ def test_what_a_fixture_says_counts(tmp_path: Path) -> None:
 def test_a_damaged_file_is_measured_anew(tmp_path: Path) -> None:
     file = written(tmp_path)
     measured(file, Cache(tmp_path / "cache"))
-    (found,) = (tmp_path / "cache").rglob("*.npz")
-    found.write_bytes(found.read_bytes()[:100])
+    (file_on_disk,) = (tmp_path / "cache").rglob("*.npz")
+    file_on_disk.write_bytes(file_on_disk.read_bytes()[:100])
     cache = Cache(tmp_path / "cache")
     measured(file, cache)
     gc.collect()  # a file that was left open would say so here

@@ -44,15 +44,15 @@ def run(write_spec: Write, wanted: str = "", text: str = SPEC) -> dict[str, Resu
 
 
 def test_against_a_plain_computation(write_spec: Write) -> None:
-    found = run(write_spec)
-    tests = [next(iter(result.tests.values())) for result in found.values()]
-    names = [result.check.expect[0].metric.removesuffix(".mean") for result in found.values()]
-    values = [result.measurement.values[name] for result, name in zip(found.values(), names, strict=True)]
-    p_values = [sign_flip_p(np.asarray(each), seed=0) for each in values]
+    results = run(write_spec)
+    tests = [next(iter(result.tests.values())) for result in results.values()]
+    names = [result.check.expect[0].metric.removesuffix(".mean") for result in results.values()]
+    values = [result.measurement.values[name] for result, name in zip(results.values(), names, strict=True)]
+    p_values = [sign_flip_p(np.asarray(differences), seed=0) for differences in values]
     assert [test.p for test in tests] == p_values
     assert [test.p_holm for test in tests] == holm(p_values)
     assert [test.hypotheses for test in tests] == [4] * 4
-    assert [test.d_z for test in tests] == [cohen_d_z(each) for each in values]
+    assert [test.d_z for test in tests] == [cohen_d_z(differences) for differences in values]
 
 
 def test_the_correction_does_not_depend_on_what_is_run(write_spec: Write) -> None:

@@ -47,8 +47,8 @@ def test_points(bound: Bound, inside: list[float], outside: list[float]) -> None
     ],
 )
 def test_the_interval_of_a_mean_decides(interval: tuple[float, float], verdict: Verdict) -> None:
-    found, reason = compare(Bound(ge=0.5), Quantity(sum(interval) / 2, 10, interval))
-    assert found is verdict
+    shown, reason = compare(Bound(ge=0.5), Quantity(sum(interval) / 2, 10, interval))
+    assert shown is verdict
     assert ("straddles" in reason) == (verdict is INCONCLUSIVE)
 
 
@@ -118,9 +118,9 @@ def test_a_record_is_not_judged_but_must_be_a_number(check: Check) -> None:
 
 @pytest.mark.parametrize(("dtype", "passes"), [("float64", False), ("float32", True), ("bfloat16", True)])
 def test_a_bound_that_stands_for_zero_widens_with_the_dtype(check: Check, dtype: str, passes: bool) -> None:
-    found = judged(check, [0, 5e-5], dtype)
-    assert found.passed is passes
-    assert ("widened" in found.reason) is (dtype != "float64")
+    judgement = judged(check, [0, 5e-5], dtype)
+    assert judgement.passed is passes
+    assert ("widened" in judgement.reason) is (dtype != "float64")
 
 
 def test_a_bound_on_an_ordinary_metric_does_not_widen(check: Check) -> None:
@@ -152,8 +152,8 @@ def test_a_difference_needs_its_interval_and_its_test(
     bound: Bound, interval: tuple[float, float] | None, p_holm: float, verdict: Verdict, said: str
 ) -> None:
     value = 0.2 if interval is None else sum(interval) / 2
-    found, reason = compare_paired(bound, Quantity(value, 10, interval), paired(p_holm), 0.95)
-    assert found is verdict
+    shown, reason = compare_paired(bound, Quantity(value, 10, interval), paired(p_holm), 0.95)
+    assert shown is verdict
     assert said in reason
 
 

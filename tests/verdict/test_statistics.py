@@ -103,8 +103,8 @@ def test_false_positives_under_the_null_are_as_rare_as_claimed(n: int) -> None:
 
 def test_power_where_there_is_an_effect() -> None:
     rng = np.random.default_rng(5)
-    found = sum(sign_flip_p(rng.normal(0.8, 1, size=25), seed=trial) <= 0.05 for trial in range(60))
-    assert found >= 50
+    rejections = sum(sign_flip_p(rng.normal(0.8, 1, size=25), seed=trial) <= 0.05 for trial in range(60))
+    assert rejections >= 50
 
 
 def test_effect_sizes() -> None:
