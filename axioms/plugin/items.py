@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,11 +11,11 @@ from axioms.core.errors import AssetMissing, AxiomsError, MissingPackage, NotApp
 from axioms.plugin.options import assets_required, cache_of, overrides
 from axioms.plugin.progress import Progress
 from axioms.report.text import effect, show
+from axioms.spec import Check
 
 if TYPE_CHECKING:
     from axioms.record import CheckRecord, Comparison, SkippedCheck
     from axioms.run.runner import Runner
-    from axioms.spec import Check
 
 RECORD = pytest.StashKey["CheckRecord"]()
 NOT_APPLICABLE = pytest.StashKey[str]()
@@ -102,9 +102,10 @@ def pytest_runtest_makereport(
         check = item.stash[RECORD]
         report.axioms_record = check.model_dump_json()  # type: ignore[attr-defined]
         report.axioms_methods = _methods_json(check)  # type: ignore[attr-defined]
-    if report.skipped and isinstance(report.longrepr, tuple) and hasattr(item, "check"):
+    stated = getattr(item, "check", None)
+    if report.skipped and isinstance(report.longrepr, tuple) and isinstance(stated, Check):
         reason = report.longrepr[2].removeprefix("Skipped: ")
-        report.axioms_skipped = _skipped(item, reason).model_dump_json()  # type: ignore[attr-defined]
+        report.axioms_skipped = _skipped(item, stated, reason).model_dump_json()  # type: ignore[attr-defined]
     if call.excinfo is not None and item.get_closest_marker("axioms") is not None:
         error = call.excinfo.value
         if isinstance(error, CheckFailed | AxiomsError):
@@ -112,14 +113,13 @@ def pytest_runtest_makereport(
     return report
 
 
-def _skipped(item: Any, reason: str) -> SkippedCheck:
+def _skipped(item: pytest.Item, check: Check, reason: str) -> SkippedCheck:
     """Return the record of a check that was skipped."""
     from axioms.record import SkippedCheck
 
-    check: Check = item.check
     return SkippedCheck(
         id=item.nodeid,
-        spec=item.parent.nodeid,
+        spec=item.nodeid.partition("::")[0],
         label=check.label,
         axiom=check.function,
         rewrite=check.rewrite,

@@ -65,5 +65,6 @@ class Account(Part):
     n: int
     output: float
     features: float
+    absorbed: dict[str, float]
     unexplained: float
     rows: list[AccountRow]

@@ -1,1 +1,1 @@
-"""Results of a run: results.json, tables, summary."""
+"""What a run shows, from its record alone: the page, summary.md, the papers' tables and figures, the baseline."""

@@ -34,7 +34,7 @@ class BaselineFile(BaseModel):
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
     schema_version: Literal[1, 2]
-    """Version 1 had null where version 2 spells a number that is not finite; neither is told from the other."""
+    """In version 1 a number that is not finite was null; version 2 spells it. Comparing treats both alike."""
     environment: dict[str, str]
     checks: dict[str, dict[str, Numbers]]
 
@@ -58,12 +58,12 @@ class Saved:
 
 
 def spec_of(check: str) -> str:
-    """The file in a check's id."""
+    """Return the spec's file, which stands first in a check's id."""
     return check.partition("::")[0]
 
 
 def saved_of(run: RunRecord) -> Saved:
-    """The numbers of a run, for comparison."""
+    """Return the numbers of a run, for comparison."""
     tolerances = {
         (check.id, name): None if metric.tolerance is None else (metric.tolerance.abs, metric.tolerance.rel)
         for check in run.checks
@@ -103,7 +103,7 @@ def _problem(text: str) -> str:
 
 
 def updated(before: Saved | None, run: Saved, which: str, gone: Iterable[str] = ()) -> Saved:
-    """The baseline after a run: `all` it measured replaces what was there; `new` adds only what was not.
+    """Return the baseline after a run: `all` it measured replaces what was there; `new` adds only what was not.
 
     Failed checks stay as they were, since nobody accepts their numbers. What was not run is kept, unless it is `gone`.
     """
@@ -124,7 +124,7 @@ def updated(before: Saved | None, run: Saved, which: str, gone: Iterable[str] = 
 
 
 def baseline_text(saved: Saved) -> str:
-    """baseline.json: sorted, a line for each metric."""
+    """Return the content of baseline.json: sorted, a line for each metric."""
     versions = {name: version for name, version in saved.versions.items() if version is not None}
     lines = []
     for check in sorted(saved.checks):
@@ -139,7 +139,7 @@ def baseline_text(saved: Saved) -> str:
 
 
 def rounded(value: Numbers, tolerance: Allowed) -> Numbers:
-    """To a hundredth of what it may move by; as it is where it may not move, or is not finite."""
+    """Round to a hundredth of what a metric may move by; leave it as it is where it may not move, or is not finite."""
     if isinstance(value, list):
         return [rounded(item, tolerance) for item in value]
     if value is None or not math.isfinite(value):
@@ -151,7 +151,7 @@ def rounded(value: Numbers, tolerance: Allowed) -> Numbers:
 
 
 def _spelled(value: Numbers) -> Any:
-    """Numbers for strict JSON."""
+    """Return numbers as strict JSON can hold them: those that are not finite by name."""
     if isinstance(value, list):
         return [_spelled(item) for item in value]
     return (

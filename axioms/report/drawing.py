@@ -48,10 +48,10 @@ def save(figure: Figure, folder: Path, name: str, kinds: Sequence[str] = ("png",
 
 
 def file_stem(part: str) -> str:
-    """The name of a file about a spec, or about one of its subjects: `a` for specs/a.yaml."""
+    """Return the name of a file about a spec, or about one of its subjects: `a` for specs/a.yaml."""
     return re.sub(r"[^\w.-]+", "-", Path(part).name.replace(".yaml", "").replace(".yml", ""))
 
 
 def look(index: int) -> dict[str, Any]:
-    """Colour and marker of the line with this number."""
+    """Return the colour and marker of the line with this number."""
     return {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[index % len(MARKERS)]}

@@ -1,4 +1,4 @@
-"""Two saved runs to what changed between them, metric by metric."""
+"""What changed between two saved runs, metric by metric."""
 
 from __future__ import annotations
 
@@ -147,12 +147,12 @@ def _drift(check: str, name: str, before: Numbers, after: Numbers, tolerance: Al
 
 
 def allowance(before: float, tolerance: Allowed) -> float:
-    """By how much a number may move."""
+    """Return by how much a number may move."""
     return max(tolerance[0], tolerance[1] * abs(before))
 
 
 def excess(before: float | None, after: float | None, tolerance: Allowed) -> float:
-    """How far a number moved in units of what it may; what became finite, or ceased to be, moved infinitely far."""
+    """Return how far a number moved in units of what it may; becoming finite, or ceasing to be, is infinitely far."""
     if before is None or after is None:
         return 0.0 if before is after else float("inf")
     allowed = allowance(before, tolerance)
@@ -163,7 +163,7 @@ def excess(before: float | None, after: float | None, tolerance: Allowed) -> flo
 
 
 def flat(value: Numbers, place: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], float | None]]:
-    """Every number with its place in the lists, None where it is not finite; a number by itself has the place ()."""
+    """Yield every number with its place in the lists, None where it is not finite; a single number has the place ()."""
     if isinstance(value, list):
         for index, item in enumerate(value):
             yield from flat(item, (*place, index))

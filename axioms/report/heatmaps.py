@@ -52,7 +52,7 @@ def write_heatmaps(run: RunRecord, folder: Path) -> list[Path]:
 
 
 def page(title: str, by_method: Mapping[str, Sequence[SentenceExample]]) -> str:
-    """A page of heatmaps, method by method."""
+    """Return a page of heatmaps, method by method."""
     parts = [f"<h1>{escape(title)}</h1>"]
     for method, sentences in by_method.items():
         parts.append(f"<h2>{escape(method)}</h2>")
@@ -61,7 +61,7 @@ def page(title: str, by_method: Mapping[str, Sequence[SentenceExample]]) -> str:
 
 
 def document(title: str, body: str, style: str = "") -> str:
-    """One self-contained file, light or dark as its reader prefers."""
+    """Return one self-contained file, light or dark as its reader prefers."""
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -70,7 +70,7 @@ def document(title: str, body: str, style: str = "") -> str:
 
 
 def heatmap(sentence: SentenceExample) -> str:
-    """One sentence; the verb stands in the place of the mask, or at the end."""
+    """Return one sentence as HTML; the verb stands in the place of the mask, or at the end."""
     parts = []
     for token in tokens_of(sentence):
         if token.verb:
@@ -90,13 +90,13 @@ class Token:
     score: float = 0.0
     colour: str = "transparent"
     truth: bool = False
-    """Whether it belongs to the evidence that is known."""
+    """Whether it belongs to the known evidence: the subject of the sentence."""
     verb: bool = False
-    """Whether it is what the model was asked for, and no token of its input."""
+    """Whether it is the verb that the model predicts, and no token of its input."""
 
 
 def tokens_of(example: TextExample | SentenceExample) -> list[Token]:
-    """The tokens of an example; of an agreement sentence with its verb in the place of the mask, or at the end."""
+    """Return the tokens of an example; an agreement sentence has its verb in the place of the mask, or at the end."""
     if isinstance(example, TextExample):
         return _tokens(example, range(len(example.tokens)), ())
     verb = Token(example.forms[0], " ", verb=True)
@@ -120,7 +120,7 @@ def _tokens(example: TextExample | SentenceExample, words: Sequence[int], truth:
 
 
 def colour(score: float, largest: float) -> str:
-    """Red for positive, blue for negative, as strong as its share of the largest."""
+    """Return red for a positive score, blue for a negative one, as strong as its share of the largest."""
     share = abs(score) / largest if largest else 0.0
     red, green, blue = RED if score > 0 else BLUE
     return f"rgba({red},{green},{blue},{STRONGEST * share:.3f})"

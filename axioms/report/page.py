@@ -20,9 +20,9 @@ KINDS = {
     "refused": ("–", "refused, as claimed"),
     "recorded": ("·", "recorded"),
 }
-"""What a check can have come to, the most telling first: its mark and its words."""
+"""The outcomes of a check, the most telling first, each with its mark and its words."""
 SPOKEN = ("failed", "holds", "violated", "refused", "recorded")
-"""The same in the order in which a sentence says it."""
+"""The same outcomes in the order in which a sentence lists them."""
 FOREMOST = ("implementation_invariance", "conservation", "loo_correlation", "perturbation", "ground_truth")
 """Axioms that the papers are about, which come first in the matrix."""
 
@@ -92,7 +92,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Place:
-    """One cell of the matrix: what the checks of one method on one axiom came to."""
+    """One cell of the matrix: the outcomes of the checks of one method on one axiom."""
 
     axiom: str
     counts: dict[str, int] = field(default_factory=dict)
@@ -109,12 +109,12 @@ class Place:
 
 
 def kind_of(check: CheckRecord) -> str:
-    """What a check came to."""
+    """Return the outcome of a check."""
     return check.verdict if check.passed and check.verdict in KINDS else "failed"
 
 
 def counts_of(checks: Iterable[CheckRecord]) -> dict[str, int]:
-    """How many checks came to what, the most telling first."""
+    """Count the checks by their outcome, the most telling first."""
     counted = Counter(kind_of(check) for check in checks)
     return {kind: counted[kind] for kind in KINDS if counted[kind]}
 

@@ -37,7 +37,7 @@ class Cell:
 
 
 def cells_of(checks: Iterable[CheckRecord]) -> list[Cell]:
-    """The cells among the checks of a run."""
+    """Return the cells among the checks of a run."""
     cells = []
     for check in checks:
         if check.rewrite is not None and check.axiom == INVARIANCE:
@@ -101,7 +101,7 @@ def matrix_markdown(checks: Sequence[CheckRecord]) -> list[str]:
 
 
 def in_one_line(cells: Sequence[Cell]) -> str:
-    """How many hold, for the end of a run."""
+    """Say how many cells hold, for the end of a run."""
     count = {verdict: sum(cell.verdict == verdict for cell in cells) for verdict in ("holds", "violated", "refused")}
     claimed = sum(cell.verdict == "violated" and cell.claimed for cell in cells)
     rewrites = len({cell.rewrite for cell in cells})

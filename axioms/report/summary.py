@@ -121,6 +121,6 @@ def ledger_table(account: Account) -> Table:
         ]
         for row in account.rows
     ]
-    sums = [sum(row.absorbed.get(name, 0.0) for row in account.rows) for name in columns]
-    rows.append(["all", "", *map(brief, (account.output, account.features, *sums))])
+    absorbed = (account.absorbed[name] for name in columns)
+    rows.append(["all", "", *map(brief, (account.output, account.features, *absorbed))])
     return ["layer", "operation", "in", "out", *columns], rows

@@ -222,4 +222,6 @@ def _account(account: Mapping[str, Any]) -> Account:
                 absorbed=absorbed,
             )
         )
-    return Account(**sums, rows=rows)
+    names = dict.fromkeys(name for row in rows for name in row.absorbed)
+    absorbed = {name: sum(row.absorbed.get(name, 0.0) for row in rows) for name in names}
+    return Account(**sums, absorbed=absorbed, rows=rows)
