@@ -1,0 +1,47 @@
+"""What a report shows beside the numbers: accounts of methods that are made of rules, and nothing computed twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from axioms.core.registry import METHODS, Method
+from axioms.run.cache import Cache
+from axioms.run.runner import Runner
+from axioms.spec import expand_file
+
+SPEC = """claim: c
+subject: {{model: {{tiny: {{architecture: llama}}}}, data: {{random-tokens: {{n: 2, length: 5}}}}}}
+run: {{dtype: float64}}
+methods: [{method}]
+checks: [{{axiom: conservation, record: [ratio.mean]}}]
+"""
+Write = Callable[..., Path]
+
+
+@pytest.mark.parametrize(("method", "has_accounts"), [("attnlrp", True), ("block_lrp", True), ("loo", False)])
+def test_accounts_are_of_methods_with_a_composite(write_spec: Write, method: str, has_accounts: bool) -> None:
+    (check,) = expand_file(write_spec(SPEC.format(method=method))).checks
+    accounts = Runner().run(check).accounts
+    assert bool(accounts) is has_accounts
+    for account in accounts.values():
+        assert account["rows"]
+        assert abs(account["unexplained"]) <= 1e-9 * abs(account["output"])
+
+
+def test_nothing_is_computed_again_to_be_shown(
+    write_spec: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (check,) = expand_file(write_spec(SPEC.format(method="attnlrp"))).checks
+    first = Runner(cache=Cache(tmp_path / "cache")).run(check)
+
+    def fail(*arguments: object, **options: object) -> None:
+        raise AssertionError("the method was run again")
+
+    entry = METHODS.get("attnlrp")
+    monkeypatch.setitem(METHODS._entries, "attnlrp", Method("attnlrp", fail, composite=entry.composite))
+    second = Runner(cache=Cache(tmp_path / "cache")).run(check)
+    assert second.accounts == first.accounts
+    assert second.judgement == first.judgement
