@@ -31,18 +31,18 @@ from axioms.engine.operations import (
     Sum,
 )
 
-Kept = dict[str, Tensor]
+Absorbed = dict[str, Tensor]
 """Coefficients c by what keeps the relevance: bias, position, epsilon, softmax, norm, gradient."""
 Options = Mapping[str, Any]
 
 DEGREES = {"rsqrt": -0.5, "sqrt": 0.5, "std": 1.0, "var": 2.0, "norm": 1.0, "vector_norm": 1.0}
 """Normalizers are homogeneous functions of what they are given: (D f)(x) x = degree * f(x)."""
-KEEPERS = {SOFTMAX: "softmax", NORMALIZER: "norm", ACTIVATION: "gradient", GATE: "gradient"}
+ABSORBERS = {SOFTMAX: "softmax", NORMALIZER: "norm", ACTIVATION: "gradient", GATE: "gradient"}
 
 
-def kept_by(operation: Operation, value: Tensor, rule: RuleRef | None) -> Kept:
-    """The coefficients of an operation under its rule."""
-    closed_form: Callable[..., Kept] = _plain
+def absorbed_by(operation: Operation, value: Tensor, rule: RuleRef | None) -> Absorbed:
+    """Return what an operation absorbs under its rule, as coefficients of the gradient of its value."""
+    closed_form: Callable[..., Absorbed] = _plain
     if rule is not None:
         # Of a user's rule that says nothing, nothing is known: the ledger's remainder shows what it keeps.
         closed_form = CLOSED_FORMS.get(rule.name) or RULES.get(rule.name).absorbs or _nothing
@@ -50,8 +50,8 @@ def kept_by(operation: Operation, value: Tensor, rule: RuleRef | None) -> Kept:
         return closed_form(operation, value.detach(), {} if rule is None else rule.options)
 
 
-def _constants(operation: Operation) -> Kept:
-    """An operation that is linear in its variables keeps its constants times their gradient."""
+def _constants(operation: Operation) -> Absorbed:
+    """Return the constants of an operation that is linear in its variables: each absorbs itself times its gradient."""
     if isinstance(operation, Linear | Norm):
         return {} if operation.bias is None else {"bias": operation.bias}
     if isinstance(operation, Sum):
@@ -60,25 +60,25 @@ def _constants(operation: Operation) -> Kept:
     return {}
 
 
-def _affine(operation: Operation, value: Tensor, options: Options) -> Kept:
-    """Nothing is kept but by constants."""
+def _affine(operation: Operation, value: Tensor, options: Options) -> Absorbed:
+    """Return what constants absorb; nothing else does."""
     return _constants(operation)
 
 
-def _plain(operation: Operation, value: Tensor, options: Options) -> Kept:
-    """Where relevance follows the plain gradient, f(x) - (D f)(x) x: nothing but constants for a linear operation."""
-    kept = _constants(operation)
+def _plain(operation: Operation, value: Tensor, options: Options) -> Absorbed:
+    """Return f(x) - (D f)(x) x, which is absorbed where relevance follows the plain gradient."""
+    absorbed = _constants(operation)
     if isinstance(operation, Product):
         return {"gradient": value * (1 - len(operation.factors))}
     if isinstance(operation, Norm):
-        return {**kept, "norm": _without_bias(operation, value) * (1 - _share_of_eps(operation))}
+        return {**absorbed, "norm": _without_bias(operation, value) * (1 - _share_of_eps(operation))}
     if isinstance(operation, Pointwise):
-        return {KEEPERS[operation.kind]: value - _passed(operation, value)}
-    return kept
+        return {ABSORBERS[operation.kind]: value - _passed(operation, value)}
+    return absorbed
 
 
 def _passed(operation: Operation, value: Tensor) -> Tensor:
-    """(D f)(x) x: what the plain gradient passes on, where g is the gradient of the value."""
+    """Return (D f)(x) x, which the plain gradient passes on."""
     if isinstance(operation, Product):
         return value * len(operation.factors)
     if isinstance(operation, Norm):
@@ -100,7 +100,7 @@ def _without_bias(operation: Norm, value: Tensor) -> Tensor:
 
 
 def _share_of_eps(operation: Norm) -> Tensor:
-    """eps / (variance + eps), group by group: a norm without its epsilon does not see the size of its input at all."""
+    """Return eps / (variance + eps), group by group: a norm without epsilon does not see the size of its input."""
     x = operation.grouped(operation.input.detach())
     centered = x - x.mean(operation.dims, keepdim=True) if operation.centered else x
     share = operation.eps / (centered.square().mean(operation.dims, keepdim=True) + operation.eps)
@@ -108,7 +108,7 @@ def _share_of_eps(operation: Norm) -> Tensor:
 
 
 def _slope(operation: Pointwise) -> Tensor:
-    """g'(x), entry by entry, on a copy of x: nothing that listens to the model's own graph hears of it."""
+    """Return g'(x), entry by entry, on a copy of x: nothing that listens to the model's graph hears of it."""
     with torch.enable_grad(), torch._C.DisableTorchFunction():
         x = operation.input.detach().clone().requires_grad_()
         value = operation.function(x.view_as(x))  # which may work in place
@@ -116,16 +116,16 @@ def _slope(operation: Pointwise) -> Tensor:
     return slope
 
 
-def _epsilon(operation: Operation, value: Tensor, options: Options) -> Kept:
+def _epsilon(operation: Operation, value: Tensor, options: Options) -> Absorbed:
     """Of what the plain gradient would pass on, z / (z + eps sign z) is passed on: the stabilizer keeps the rest."""
     factor = _share(value, 1, options.get("epsilon", 0.0))
     for term in operation.terms if isinstance(operation, Sum) else ():
         factor = torch.where(term == 0, 1.0, factor)  # nothing was split there
-    kept = {name: coefficient * factor for name, coefficient in _plain(operation, value, {}).items()}
-    return {**kept, "epsilon": value * (1 - factor)}
+    absorbed = {name: coefficient * factor for name, coefficient in _plain(operation, value, {}).items()}
+    return {**absorbed, "epsilon": value * (1 - factor)}
 
 
-def _uniform(operation: Operation, value: Tensor, options: Options) -> Kept:
+def _uniform(operation: Operation, value: Tensor, options: Options) -> Absorbed:
     """Each of n factors gets z^2 / (n z + eps sign z); the stabilizer keeps the rest."""
     assert isinstance(operation, Product)
     n = len(operation.factors)
@@ -137,12 +137,12 @@ def _uniform(operation: Operation, value: Tensor, options: Options) -> Kept:
         if held is not None:
             others = operation.factors[:place], operation.factors[place + 1 :]
             constant = operation.multiply(*others[0], torch.where(held, factor, 0), *others[1])
-            kept = constant * (1 - (n - 1) * _share(value, n - 1, epsilon))
-            return {"epsilon": kept + (value - constant) * (1 - n * _share(value, n, epsilon))}
+            absorbed = constant * (1 - (n - 1) * _share(value, n - 1, epsilon))
+            return {"epsilon": absorbed + (value - constant) * (1 - n * _share(value, n, epsilon))}
     return {"epsilon": value * (1 - n * _share(value, n, epsilon))}
 
 
-def _stop(operation: Operation, value: Tensor, options: Options) -> Kept:
+def _stop(operation: Operation, value: Tensor, options: Options) -> Absorbed:
     """A head that is held constant keeps all that arrives; the others are crossed by the plain gradient.
 
     Without heads the value is a constant, at which nothing arrives.
@@ -151,18 +151,18 @@ def _stop(operation: Operation, value: Tensor, options: Options) -> Kept:
     held = torch.zeros(value.shape[1], dtype=torch.bool, device=value.device)
     held[heads] = True
     held = held.reshape(-1, *(1,) * (value.dim() - 2))
-    kept = {name: torch.where(held, 0.0, each) for name, each in _plain(operation, value, {}).items()}
-    name = KEEPERS.get(operation.kind, "gradient")
-    return {**kept, name: kept.get(name, torch.zeros_like(value)) + torch.where(held, value, 0.0)}
+    absorbed = {name: torch.where(held, 0.0, coefficient) for name, coefficient in _plain(operation, value, {}).items()}
+    name = ABSORBERS.get(operation.kind, "gradient")
+    return {**absorbed, name: absorbed.get(name, torch.zeros_like(value)) + torch.where(held, value, 0.0)}
 
 
-def _aumann_shapley(operation: Operation, value: Tensor, options: Options) -> Kept:
+def _aumann_shapley(operation: Operation, value: Tensor, options: Options) -> Absorbed:
     """A block keeps what it puts out at zero: its path begins there."""
     assert isinstance(operation, Block)
-    return {"bias": operation.function(*(torch.zeros_like(each) for each in operation.inputs))}
+    return {"bias": operation.function(*(torch.zeros_like(x) for x in operation.inputs))}
 
 
-def _gamma(operation: Operation, value: Tensor, options: Options) -> Kept:
+def _gamma(operation: Operation, value: Tensor, options: Options) -> Absorbed:
     """The bias counts 1 + gamma times where it has the output's sign."""
     assert isinstance(operation, Linear)
     if operation.bias is None:
@@ -175,7 +175,7 @@ def _gamma(operation: Operation, value: Tensor, options: Options) -> Kept:
     return {"bias": favoured * _quotient(value, total)}
 
 
-def _alpha1_beta0(operation: Operation, value: Tensor, options: Options) -> Kept:
+def _alpha1_beta0(operation: Operation, value: Tensor, options: Options) -> Absorbed:
     """The bias keeps its positive part's share; where next to nothing is positive, nothing is passed on."""
     assert isinstance(operation, Linear)
     positive = _positive(operation, operation.input)
@@ -186,18 +186,18 @@ def _alpha1_beta0(operation: Operation, value: Tensor, options: Options) -> Kept
 
 
 def _positive(operation: Linear, x: Tensor) -> Tensor:
-    """The sum of the positive contributions of x."""
+    """Return the sum of the positive contributions of x."""
     more, less = operation.weight.clamp(min=0), operation.weight.clamp(max=0)
     return operation.apply(x.clamp(min=0), more) + operation.apply(x.clamp(max=0), less)
 
 
-def _nothing(operation: Operation, value: Tensor, options: Options) -> Kept:
-    """All that arrives goes on: entry by entry, or to one factor."""
+def _nothing(operation: Operation, value: Tensor, options: Options) -> Absorbed:
+    """Return nothing: all that arrives goes on, entry by entry or to one factor."""
     return {}
 
 
 def _share(value: Tensor, parts: Tensor | int, epsilon: float) -> Tensor:
-    """z / (parts z + eps sign z), and 1 / parts at eps 0."""
+    """Return z / (parts z + eps sign z), and 1 / parts at eps 0."""
     if epsilon == 0:
         return torch.ones_like(value) / parts
     share = value / (parts * value + epsilon * torch.where(value < 0, -1.0, 1.0).to(value.dtype))
@@ -208,7 +208,7 @@ def _quotient(numerator: Tensor, denominator: Tensor) -> Tensor:
     return torch.where(denominator == 0, 0.0, numerator / torch.where(denominator == 0, 1.0, denominator))
 
 
-ClosedForm = Callable[[Operation, Tensor, Options], Kept]
+ClosedForm = Callable[[Operation, Tensor, Options], Absorbed]
 CLOSED_FORMS: dict[str, ClosedForm] = {
     "epsilon": _epsilon,
     "uniform": _uniform,

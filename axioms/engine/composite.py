@@ -36,7 +36,7 @@ class Entry:
     """A parameter that the module itself has."""
 
     def matches(self, kind: str, function: str, path: str, owned: frozenset[str]) -> bool:
-        """Whether an operation is meant: its kind and function, and the path and own parameters of its module."""
+        """Tell whether an operation is meant, by its kind and function and by the path and parameters of its module."""
         return (
             kind == self.kind
             and (not self.owning or self.owning in owned)
@@ -58,15 +58,15 @@ class Composite:
 
     @classmethod
     def of(cls, rules: Mapping[str, RuleRef]) -> Composite:
-        """One rule per kind."""
+        """Return a composite with one rule for each kind of operation."""
         return cls(Entry(kind, rule) for kind, rule in rules.items())
 
     def then(self, *entries: Entry) -> Composite:
-        """The same with more entries, which win over the earlier ones."""
+        """Return a composite with more entries, which win over the earlier ones."""
         return Composite((*self.entries, *entries))
 
     def has(self, kind: str) -> bool:
-        """Whether any entry is for operations of this kind."""
+        """Tell whether any entry is for operations of this kind."""
         return any(entry.kind == kind for entry in self.entries)
 
     def _rule(self, kind: str, function: str, path: str, owned: frozenset[str] = frozenset()) -> RuleRef | None:

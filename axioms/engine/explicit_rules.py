@@ -94,7 +94,7 @@ def alone_of(operation: Operation) -> Tensor:
     """z_ij, inputs x outputs: what the map makes of each input with all others zero."""
     assert isinstance(operation, Linear)
     x, weight, apply = operation.input.detach(), operation.weight, operation.apply
-    return torch.vmap(lambda one: apply(one, weight))(torch.diag(x.flatten()).reshape(-1, *x.shape))
+    return torch.vmap(lambda alone: apply(alone, weight))(torch.diag(x.flatten()).reshape(-1, *x.shape))
 
 
 def bias_of(operation: Operation) -> Tensor:
@@ -141,8 +141,8 @@ def _apart(operation: Product, place: int, held: Tensor) -> tuple[Share, Share]:
     """Return the contributions where the factor at `place` is a constant, and where it is a variable."""
 
     def constant(*factors: Tensor) -> Tensor:
-        kept = factors[place].detach() * held
-        return operation.multiply(*factors[:place], kept, *factors[place + 1 :])
+        constants = factors[place].detach() * held
+        return operation.multiply(*factors[:place], constants, *factors[place + 1 :])
 
     def variable(*factors: Tensor) -> Tensor:
         return operation.multiply(*factors[:place], factors[place] * ~held, *factors[place + 1 :])
@@ -205,8 +205,8 @@ def identity(step: Step) -> Tensor:
     """R_x = R_g(x), entry by entry (Arras et al. 2025, D.3); zero inputs get none."""
     assert isinstance(step.operation, Pointwise)
     x = step.operation.input
-    kept = x.detach() != 0
-    return step.carry(lambda relevance: [relevance * kept], x)
+    is_passed = x.detach() != 0
+    return step.carry(lambda relevance: [relevance * is_passed], x)
 
 
 @explicit

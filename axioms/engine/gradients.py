@@ -54,7 +54,7 @@ class _GradientOf(torch.autograd.Function):
 
 
 def scale_gradient(value: Tensor, factor: Tensor | float) -> Tensor:
-    """`value` with its gradient multiplied by `factor`."""
+    """Return `value` with its gradient multiplied by `factor`."""
     return _ScaleGradient.apply(value, factor)
 
 
@@ -64,32 +64,32 @@ def weight_gradient(value: Tensor, factor: float) -> Tensor:
 
 
 def with_gradient_of(value: Tensor, stand_in: Tensor) -> Tensor:
-    """`value`, whose gradient goes to `stand_in` of the same shape."""
+    """Return `value`, whose gradient goes to `stand_in` of the same shape."""
     return _GradientOf.apply(value, stand_in)
 
 
 def send_gradient(value: Tensor, x: Tensor, factor: Tensor) -> Tensor:
-    """`value`, whose gradient times `factor` goes to `x` of the same shape."""
+    """Return `value`, whose gradient times `factor` goes to `x` of the same shape."""
     return _SendGradient.apply(value, x, factor)
 
 
 def linear_norm(value: Tensor, operation: Norm, scale: Tensor) -> Tensor:
-    """The value of a norm with the gradient of the linear map that it is once its deviation, 1 / `scale`, is fixed."""
+    """Return the value of a norm with the gradient of the linear map that it is at a fixed deviation, 1 / `scale`."""
     return _LinearNorm.apply(value, operation.input, scale, operation)
 
 
 def divided(numerator: Tensor, denominator: Tensor) -> Tensor:
-    """Quotient without gradient, 0 where the denominator is 0 (or so small that the quotient is no number)."""
+    """Return a quotient without gradient, 0 where the denominator is 0 (or so small that the quotient is no number)."""
     return (numerator.detach() / denominator.detach()).nan_to_num_(0.0, 0.0, 0.0)
 
 
 def wide(value: Tensor) -> Tensor:
-    """In float32 at least: sums of one sign overflow half precision where the output itself does not."""
+    """Return a value in float32 at least: sums of one sign overflow half precision where the output itself does not."""
     return value.float() if value.dtype in (torch.float16, torch.bfloat16) else value
 
 
 def stabilized(value: Tensor, parts: Tensor | float, epsilon: float) -> Tensor | float:
-    """z / (parts * z + epsilon * sign(z)) with sign(0) = 1; at epsilon 0 simply 1 / parts, also where z is 0."""
+    """Return z / (parts * z + epsilon * sign(z)) with sign(0) = 1; at epsilon 0 simply 1 / parts, also where z is 0."""
     if epsilon == 0:
         return 1 / parts
     value = value.detach()

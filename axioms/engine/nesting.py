@@ -17,12 +17,12 @@ HOOKS = ("_forward_hooks", "_forward_pre_hooks")
 
 @contextmanager
 def from_scratch(module: nn.Module) -> Iterator[None]:
-    """Nothing of an outer use inside: its modes, its hooks on these modules, its ledger and its tap wait until the end.
+    """Suspend an outer use: its modes, its hooks on these modules, its ledger and its tap wait until the end.
 
     What others have put there stays. The caller holds the model's lock, so that an outer use is one of this thread.
     """
     modes = list(_get_current_function_mode_stack())
-    hooks = [(each, dict(each)) for part in module.modules() for each in (getattr(part, name) for name in HOOKS)]
+    hooks = [(known, dict(known)) for part in module.modules() for known in (getattr(part, name) for name in HOOKS)]
     book, place = ledger.ACTIVE.set(None), tap.ACTIVE.set(None)
     try:
         _replace_modes([mode for mode in modes if not _ours(type(mode))])
@@ -51,7 +51,7 @@ def _replace_modes(modes: list[TorchFunctionMode]) -> None:
 
 
 def _put_back(now: dict[int, Any], before: dict[int, Any]) -> None:
-    """Our hooks in their old places; what others added or removed meanwhile stays so."""
+    """Put our hooks back in their old places; what others added or removed meanwhile stays so."""
     again = {key: hook for key, hook in before.items() if key in now or _ours(hook)} | now
     if list(again) != list(now):
         now.clear()

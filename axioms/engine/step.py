@@ -54,22 +54,22 @@ class Step:
         return self.plain.detach()
 
     def stabilized(self, value: Tensor, epsilon: float = 0.0) -> Tensor:
-        """z + epsilon sign(z), sign(0) = 1. An epsilon of 0 is a limit, which the engine's own epsilon stands for."""
+        """Return z + epsilon sign(z), sign(0) = 1; at 0 the engine's own epsilon stands for the limit."""
         return value + (epsilon or self.epsilon) * sign(value)
 
     def carry(self, share: Share, *copies: Tensor) -> Tensor:
-        """The value, which hands its relevance to the variables that these are copies of."""
+        """Return the value, which hands its relevance to the variables that these are copies of."""
         return Carry.apply(self.value, share, *(self.originals[id(copy)] for copy in copies))
 
 
 def sign(value: Tensor) -> Tensor:
-    """-1 for negative numbers, else 1."""
+    """Return -1 for negative numbers, else 1."""
     return torch.where(value < 0, -1.0, 1.0).to(value.dtype)
 
 
 def contributions(output: Tensor, inputs: Sequence[Tensor]) -> Share:
-    """From s to x_i sum_j (dz_j / dx_i) s_j, which is sum_j z_ij s_j where z is linear in x: (1) with s = R / z."""
-    values = [each.detach() for each in inputs]
+    """Return the map from s to x_i sum_j (dz_j / dx_i) s_j: equation (1) with s = R / z, where z is linear in x."""
+    values = [x.detach() for x in inputs]
 
     def share(quotient: Tensor) -> list[Tensor]:
         gradients = torch.autograd.grad(
@@ -82,6 +82,6 @@ def contributions(output: Tensor, inputs: Sequence[Tensor]) -> Share:
 
 
 def contributions_of(function: Callable[..., Tensor], inputs: Sequence[Tensor]) -> Share:
-    """The same for a function of the inputs, of which two may be one tensor."""
-    apart = [each.detach().requires_grad_() for each in inputs]
+    """Return these contributions for a function of the inputs, of which two may be one tensor."""
+    apart = [x.detach().requires_grad_() for x in inputs]
     return contributions(function(*apart), apart)

@@ -46,7 +46,7 @@ class Where:
 
 
 def is_activation(module: nn.Module) -> bool:
-    """Whether the module is an element-wise activation: it may be several calls (`gelu_new`), but is one operation.
+    """Tell whether a module is an activation of each entry: several calls perhaps (`gelu_new`), but one operation.
 
     Known by what it does to a few numbers, not by its name: each by itself gives what all together give, zero gives
     zero, and it is not linear (dropout at rest, an identity). Modules with modules or more than scalars of their own
@@ -54,7 +54,7 @@ def is_activation(module: nn.Module) -> bool:
     """
     if not getattr(module, "one_operation", True) or module._modules:
         return False
-    if any(each.numel() > 1 for each in (*module.parameters(), *module.buffers())):
+    if any(number.numel() > 1 for number in (*module.parameters(), *module.buffers())):
         return False
     if module not in _PROBED:
         _PROBED[module] = _acts_on_entries(module)
@@ -62,13 +62,13 @@ def is_activation(module: nn.Module) -> bool:
 
 
 def _acts_on_entries(module: nn.Module) -> bool:
-    own = next(iter((*module.parameters(), *module.buffers())), None)
-    dtype, device = (torch.float64, torch.device("cpu")) if own is None else (own.dtype, own.device)
+    known = next(iter((*module.parameters(), *module.buffers())), None)
+    dtype, device = (torch.float64, torch.device("cpu")) if known is None else (known.dtype, known.device)
     try:
         with torch.no_grad(), torch._C.DisableTorchFunction():  # a question to the module, not a part of the model
             numbers = torch.tensor(PROBE, dtype=dtype, device=device)
             together = module.forward(numbers.clone())
-            alone = torch.stack([module.forward(each.clone()) for each in numbers])
+            alone = torch.stack([module.forward(number.clone()) for number in numbers])
             zero, one = together[PROBE.index(0.0)], together[PROBE.index(1.0)]
             pointwise = torch.allclose(together, alone) and bool(zero == 0)
             return pointwise and not torch.allclose(together, one * numbers)

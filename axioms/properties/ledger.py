@@ -29,7 +29,7 @@ def ledger(side: SideView) -> dict[str, Values]:
             side.bench.rerun(side.model, side.inputs.rows(start, start + 1), side.target.rows(start, start + 1), 1)
         if not book.entries:
             raise InputError("this method does not propagate relevance, so it has no ledger.")
-        rows.append([book.output, book.unexplained, *(book.kept(name) for name in CATEGORIES)])
+        rows.append([book.output, book.unexplained, *(book.absorbed(name) for name in CATEGORIES)])
         side.bench.progress(start + 1, len(side.inputs))
     table = np.array(rows)
     shares = divided(table[:, 1:], table[:, :1])

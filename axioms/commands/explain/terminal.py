@@ -68,7 +68,7 @@ def kept_in_one_line(ledger: Ledger) -> str:
     """Return where relevance went that did not reach the tokens."""
     from axioms.engine.handlers.ledger import CATEGORIES
 
-    amounts = {category: ledger.kept(category) for category in CATEGORIES}
+    amounts = {category: ledger.absorbed(category) for category in CATEGORIES}
     said = [f"{category} {amount:+.4f}" for category, amount in amounts.items() if abs(amount) >= NEGLIGIBLE]
     return (
         f"ledger: output {ledger.output:.4f} = tokens {ledger.features:.4f}"

@@ -49,13 +49,13 @@ class _Finder(Interpreter):
         return call.run()
 
 
-def common(one: str, other: str) -> str:
-    """The path of the innermost module around both."""
+def common(first: str, second: str) -> str:
+    """Return the path of the innermost module around both."""
     parts = []
-    for mine, yours in zip(one.split("."), other.split("."), strict=False):
-        if mine != yours:
+    for one, other in zip(first.split("."), second.split("."), strict=False):
+        if one != other:
             break
-        parts.append(mine)
+        parts.append(one)
     return ".".join(parts)
 
 
@@ -63,7 +63,7 @@ def common(one: str, other: str) -> str:
 def as_operations(
     model: nn.Module, paths: tuple[str, ...], where: Where, apply: Callable[[Operation], Tensor]
 ) -> Iterator[None]:
-    """The modules at these paths are one operation each, of kind `block`, and `apply` gives its value.
+    """Make each module at these paths one operation, of kind `block`, whose value `apply` gives.
 
     A block is a function of its inputs that vary, all together; a block inside another is part of that one.
     """
@@ -90,13 +90,13 @@ def as_operations(
 
 
 def _block(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Block:
-    kept = {
+    options = {
         name: None if "past" in name or "cache" in name else value for name, value in kwargs.items()
     }  # a cache would grow each time
-    places = [(args, i) for i, each in enumerate(args) if facts.survey((each,))[0]]
-    named = [name for name, each in kept.items() if facts.survey((each,))[0]]
-    given = tuple(each for each in (*(args[i] for _, i in places), *(kept[name] for name in named)))
-    if not all(isinstance(each, Tensor) for each in given):
+    places = [(args, i) for i, value in enumerate(args) if facts.survey((value,))[0]]
+    named = [name for name, value in options.items() if facts.survey((value,))[0]]
+    given = (*(args[i] for _, i in places), *(options[name] for name in named))
+    if not all(isinstance(value, Tensor) for value in given):
         raise NotDefined(
             f"block_lrp cannot treat {type(module).__name__} as one operation: it takes lists of variables."
         )
@@ -105,13 +105,13 @@ def _block(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], out
         positional, remaining = list(args), list(values)
         for _, i in places:
             positional[i] = remaining.pop(0)
-        return _value(module.forward(*positional, **{**kept, **dict(zip(named, remaining, strict=True))}))
+        return _value(module.forward(*positional, **{**options, **dict(zip(named, remaining, strict=True))}))
 
     return Block(BLOCK, type(module).__name__, lambda: _value(output), given, function)
 
 
 def _value(output: Any) -> Tensor:
-    """What a block puts out: its output, or the first of several."""
+    """Return what a block puts out: its output, or the first of several."""
     value = output[0] if isinstance(output, list | tuple) else output
     if not isinstance(value, Tensor):
         raise NotDefined(f"block_lrp needs a block that returns a tensor, not {type(value).__name__}.")
@@ -119,8 +119,8 @@ def _value(output: Any) -> Tensor:
 
 
 def _with_value(output: Any, value: Tensor) -> Any:
-    """The output with its first part replaced; the others (weights, position biases) carry no relevance."""
+    """Return the output with its first part replaced; the others (weights, position biases) carry no relevance."""
     if not isinstance(output, list | tuple):
         return value
-    others = (each.detach() if isinstance(each, Tensor) else each for each in output[1:])
+    others = (part.detach() if isinstance(part, Tensor) else part for part in output[1:])
     return type(output)((value, *others))

@@ -46,11 +46,11 @@ class ExplicitPropagation(Interpreter):
         copies = [facts.give(original, original.detach().clone().requires_grad_()) for original in originals]
         swap = {id(original): copy for original, copy in zip(originals, copies, strict=True)}
         kwargs = {key: _swapped(value, swap) for key, value in call.kwargs.items()}
-        own = Call(call.name, call.func, _swapped(call.args, swap), kwargs)
+        copied = Call(call.name, call.func, _swapped(call.args, swap), kwargs)
         operation = None
         try:
             if row.read is not None:
-                operation = row.read(own)
+                operation = row.read(copied)
             elif row.written is not None or row.kind in (kinds.OTHER, kinds.LOG_SOFTMAX):
                 raise Unreadable
         except Unreadable:
@@ -63,7 +63,7 @@ class ExplicitPropagation(Interpreter):
             dim = operation.dim if isinstance(operation, Softmax) else None
             value = self._apply(operation, Step(operation, copies, originals, self.epsilon, dim))
         elif kind in (kinds.SCALE, kinds.ACCUMULATE):  # torch's backward pass would scale relevance, or give it twice
-            step = Step(Operation(LINEAR, call.name, own.run), copies, originals, self.epsilon)
+            step = Step(Operation(LINEAR, call.name, copied.run), copies, originals, self.epsilon)
             value = unchanged(step, *copies) if kind == kinds.SCALE else epsilon(step)
         else:
             value = call.run()
@@ -89,7 +89,7 @@ class ExplicitPropagation(Interpreter):
 def propagate_explicit(
     model: Model, inputs: Inputs, target: Target, composite: Composite, *, epsilon: float = 1e-12
 ) -> Tensor:
-    """Relevance of every feature, handed back from the outputs; of a target that is one of them, that is its value.
+    """Return the relevance of every feature, handed back from the target's output.
 
     `epsilon` stabilizes the divisions of rules that have none of their own, or one of 0.
     """
@@ -103,7 +103,7 @@ def propagate_explicit(
 
 
 def _swapped(value: Any, swap: dict[int, Tensor]) -> Any:
-    """The value with the tensors that `swap` names replaced, also inside lists."""
+    """Return the value with the tensors that `swap` names replaced, also inside lists."""
     if isinstance(value, list | tuple):
         swapped = [_swapped(part, swap) for part in value]
         return tuple(swapped) if isinstance(value, tuple) else swapped

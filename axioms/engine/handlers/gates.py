@@ -34,7 +34,7 @@ NOT_GRADUAL = ("delete",)
 
 
 def gated(model: Model, inputs: Inputs, gates: Tensor, *, exact_blocks: bool = False, draw: int = 0) -> Tensor:
-    """The outputs with the features at their gates (batch x features), differentiable in the gates.
+    """Return the outputs with the features at their gates (batch x features), differentiable in the gates.
 
     With `exact_blocks` the derivative of each attention is its change when that key is removed from it altogether.
     `draw` chooses among the replacements of a removal that draws several.
@@ -97,7 +97,7 @@ class KeyGates(Interpreter):
         return call.run() * logarithms.exp() if call.name == "exp" else call.of(scores + logarithms)
 
     def _beside(self, scores: Tensor, dim: int) -> Tensor:
-        """The gates' logarithms along the keys; heads may be folded into the batch."""
+        """Return the gates' logarithms along the keys; heads may be folded into the batch."""
         folded = scores.shape[0] // len(self.gates)
         lined = self.logarithms.repeat_interleave(folded, 0) if folded > 1 else self.logarithms
         shape = [1] * scores.dim()
@@ -106,7 +106,7 @@ class KeyGates(Interpreter):
 
 
 def _removing(scores: Tensor, logarithms: Tensor, dim: int) -> Tensor:
-    """The gates' logarithms for each query and key, with gradients that stand for removing that key from here.
+    """Return the gates' logarithms for each query and key, with gradients that stand for removing that key from here.
 
     Between g_j = 1 and g_j = 0, all else as it is, o_i changes by a / (1 - A_ij) (v_j - o_i), where A is computed with
     the gates as they are and a = A_ij / (A_ij + g_j (1 - A_ij)) is A_ij with that gate wide open. The derivative with
@@ -123,6 +123,6 @@ def _removing(scores: Tensor, logarithms: Tensor, dim: int) -> Tensor:
 
 
 def _others(weights: Tensor, dim: int) -> Tensor:
-    """1 - A as the sum of the other weights where A is large: the difference would lose the digits that matter."""
+    """Return 1 - A, as the sum of the other weights where A is large: the difference would lose digits."""
     large = weights > 0.5  # one at most
     return torch.where(large, weights.masked_fill(large, 0).sum(dim, keepdim=True), 1 - weights)

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from axioms.engine.closed_forms import Kept, kept_by
+from axioms.engine.closed_forms import Absorbed, absorbed_by
 from axioms.engine.composite import RuleRef, layer_number
 from axioms.engine.operations import Operation
 
@@ -33,17 +33,17 @@ class LedgerEntry:
     operation: str
     rule: str
     arrived: float = 0.0
-    kept: dict[str, float] = field(default_factory=dict)
+    absorbed: dict[str, float] = field(default_factory=dict)
 
     @property
     def layer(self) -> int | None:
-        """1-based; None outside the layers."""
+        """The number of the layer, 1-based; None outside the layers."""
         return layer_number(self.path)
 
     @property
     def passed(self) -> float:
-        """What went on to the operation's inputs."""
-        return self.arrived - sum(self.kept.values())
+        """The relevance that went on to the operation's inputs."""
+        return self.arrived - sum(self.absorbed.values())
 
 
 @dataclass
@@ -54,12 +54,12 @@ class Account:
     """1-based; None outside the layers."""
     operation: str
     came_in: float = 0.0
-    kept: dict[str, float] = field(default_factory=dict)
+    absorbed: dict[str, float] = field(default_factory=dict)
 
     @property
     def went_out(self) -> float:
-        """To the inputs of these calls."""
-        return self.came_in - sum(self.kept.values())
+        """The relevance that went on to the inputs of these calls."""
+        return self.came_in - sum(self.absorbed.values())
 
 
 @dataclass
@@ -74,58 +74,58 @@ class Ledger:
     output: float = 0.0
     features: float = 0.0
 
-    def kept(self, category: str) -> float:
-        """What this category kept in the whole model."""
-        return sum(entry.kept.get(category, 0.0) for entry in self.entries)
+    def absorbed(self, category: str) -> float:
+        """Return what this category absorbed in the whole model."""
+        return sum(entry.absorbed.get(category, 0.0) for entry in self.entries)
 
     @property
     def unexplained(self) -> float:
-        """What neither reached the features nor was kept by a closed form: about 0."""
-        return self.output - self.features - sum(self.kept(category) for category in CATEGORIES)
+        """The relevance that neither reached the features nor was absorbed by a closed form: about 0."""
+        return self.output - self.features - sum(self.absorbed(category) for category in CATEGORIES)
 
     def accounts(self) -> list[Account]:
-        """Per layer and operation, from the first layer to the last, then what lies outside."""
-        found: dict[tuple[int | None, str], Account] = {}
+        """Return one account per layer and operation, from the first layer to the last, then those outside."""
+        accounts: dict[tuple[int | None, str], Account] = {}
         for entry in self.entries:
-            account = found.setdefault((entry.layer, entry.operation), Account(entry.layer, entry.operation))
+            account = accounts.setdefault((entry.layer, entry.operation), Account(entry.layer, entry.operation))
             account.came_in += entry.arrived
-            for category, kept in entry.kept.items():
-                account.kept[category] = account.kept.get(category, 0.0) + kept
-        return sorted(found.values(), key=lambda account: (account.layer is None, account.layer or 0))
+            for category, share in entry.absorbed.items():
+                account.absorbed[category] = account.absorbed.get(category, 0.0) + share
+        return sorted(accounts.values(), key=lambda account: (account.layer is None, account.layer or 0))
 
     def watch(self, operation: Operation, value: Tensor, rule: RuleRef | None, path: str) -> None:
-        """Note what the operation keeps, once the backward pass brings its gradient."""
+        """Note what the operation absorbs, once the backward pass brings its gradient."""
         if not value.requires_grad:
             return
         entry = LedgerEntry(path, operation.name, rule.name if rule else "gradient")
-        coefficients = kept_by(operation, value, rule)
+        coefficients = absorbed_by(operation, value, rule)
         self._listen(entry, value, coefficients)
 
     def watch_constants(self, name: str, value: Any, constants: Tensor, path: str) -> None:
-        """Note what constants keep that stand beside variables: a class token in a concatenation, a filled mask."""
+        """Note what constants absorb that stand beside variables: a class token in a concatenation, a filled mask."""
         if isinstance(value, Tensor) and value.requires_grad and bool((constants != 0).any()):
             self._listen(LedgerEntry(path, name, "gradient"), value, {"position": constants})
 
-    def _listen(self, entry: LedgerEntry, value: Tensor, coefficients: Kept) -> None:
+    def _listen(self, entry: LedgerEntry, value: Tensor, coefficients: Absorbed) -> None:
         self.entries.append(entry)
         shown = value.detach()
 
         def note(gradient: Tensor) -> None:
             entry.arrived += _weighted(shown, gradient)
             for category, coefficient in coefficients.items():
-                entry.kept[category] = entry.kept.get(category, 0.0) + _weighted(coefficient, gradient)
+                entry.absorbed[category] = entry.absorbed.get(category, 0.0) + _weighted(coefficient, gradient)
 
         value.register_hook(note)
 
     def table(self) -> str:
-        """Layer by layer: what each category kept there, and the sums."""
+        """Return a table of what each category absorbed, layer by layer, with the sums."""
         layers = sorted({entry.layer for entry in self.entries}, key=lambda layer: (layer is None, layer or 0))
         lines = [f"{'layer':<10}" + "".join(f"{category:>12}" for category in CATEGORIES)]
         for layer in layers:
-            mine = [entry for entry in self.entries if entry.layer == layer]
-            sums = (sum(entry.kept.get(category, 0.0) for entry in mine) for category in CATEGORIES)
-            lines.append(f"{'outside' if layer is None else layer:<10}" + "".join(f"{kept:>12.4f}" for kept in sums))
-        lines.append(f"{'all':<10}" + "".join(f"{self.kept(category):>12.4f}" for category in CATEGORIES))
+            entries = [entry for entry in self.entries if entry.layer == layer]
+            sums = (sum(entry.absorbed.get(category, 0.0) for entry in entries) for category in CATEGORIES)
+            lines.append(f"{'outside' if layer is None else layer:<10}" + "".join(f"{share:>12.4f}" for share in sums))
+        lines.append(f"{'all':<10}" + "".join(f"{self.absorbed(category):>12.4f}" for category in CATEGORIES))
         lines.append(
             f"output {self.output:.6g} = features {self.features:.6g} + the above + {self.unexplained:.2g} unexplained"
         )
@@ -134,12 +134,12 @@ class Ledger:
 
 
 def constant_output(output: float) -> LedgerEntry:
-    """Where every path was stopped the output is a constant, and keeps all."""
+    """Return the entry of an output that is a constant, because every path was stopped: it absorbs all."""
     return LedgerEntry("", "output", "stop", output, {"position": output})
 
 
 def _weighted(coefficient: Tensor, gradient: Tensor) -> float:
-    """sum c g, where a gradient of 0 leaves nothing, also of an infinite c: a masked logit."""
+    """Return sum c g, where a gradient of 0 leaves nothing, also of an infinite c: a masked logit."""
     gradient, coefficient = torch.broadcast_tensors(gradient.detach().double(), coefficient.detach().double())
     return float(torch.where(gradient == 0, 0.0, coefficient * gradient).sum())
 
@@ -149,7 +149,7 @@ ACTIVE: ContextVar[Ledger | None] = ContextVar("axioms_ledger", default=None)
 
 @contextmanager
 def recording(*, strict: bool = True) -> Iterator[Ledger]:
-    """A ledger that the engine fills while this is open; not strict, it takes note of what has no rule."""
+    """Give a ledger that the engine fills while this is open; not strict, it takes note of what has no rule."""
     ledger = Ledger(strict)
     token = ACTIVE.set(ledger)
     try:

@@ -123,7 +123,7 @@ class _Observer(Interpreter):
         return self.notes.frames[-1]
 
     def _softmax(self, logits: Tensor, value: Tensor) -> None:
-        """Attention weights are square; a router's softmax and a classifier's are not."""
+        """Note attention weights, which are square; a router's softmax and a classifier's are not."""
         if value.dim() in (3, 4) and value.shape[-1] == value.shape[-2] and value.shape[0] % self.batch == 0:
             weights = value.reshape(self.batch, -1, *value.shape[-2:])  # heads may be folded into the batch
             # Masks add the lowest number of the dtype, or minus infinity.
@@ -131,7 +131,7 @@ class _Observer(Interpreter):
             self.notes.calls.append(Attention(self._frame.path, weights, allowed))
 
     def _product(self, left: Tensor, right: Tensor) -> None:
-        """The first product after the softmax whose left factor can be its result: A V."""
+        """Note A V, the first product after the softmax whose left factor can be its result."""
         last = self._last_attention()
         if last is None or last.values is not None:
             return
@@ -153,7 +153,7 @@ class _Observer(Interpreter):
         self.notes.calls.append(Normalized(self._frame.path, value))
 
     def _written_norm(self) -> None:
-        """A norm in several calls (Llama's RMSNorm): one per call of its module, whose input is the norm's."""
+        """Note a norm in several calls (Llama's RMSNorm), once per call of its module, whose input is the norm's."""
         if self._frame.input is not None and not self._frame.normalizes:
             self._frame.normalizes = True
             self._norm(self._frame.input)

@@ -30,7 +30,7 @@ Progress = Callable[[int, int], None]
 
 
 def settings(kind: str, layers: Sequence[int]) -> list[Layers]:
-    """The layers that are bypassed in each setting of a kind, one setting per layer, in the order of the layers.
+    """Return the layers that are bypassed in each setting of a kind, one setting per layer, in the order of the layers.
 
     `single` bypasses layer k alone, `front_to_back` the first up to k, `back_to_front` those from k to the last.
     """
@@ -42,9 +42,9 @@ def settings(kind: str, layers: Sequence[int]) -> list[Layers]:
 
 
 def distinct(kinds: Iterable[str], layers: Sequence[int]) -> list[Layers]:
-    """Every setting of these kinds, with none and all layers bypassed, each once."""
-    found = [NONE, frozenset(layers), *(each for kind in kinds for each in settings(kind, layers))]
-    return list(dict.fromkeys(found))
+    """Return every setting of these kinds, with none and all layers bypassed, each once."""
+    every = [NONE, frozenset(layers), *(setting for kind in kinds for setting in settings(kind, layers))]
+    return list(dict.fromkeys(every))
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def sweep(
     batch_size: int | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
-    """The relevance of every feature under every setting of these kinds, and with none and all layers bypassed."""
+    """Return the relevance of every feature under each setting of these kinds, and with no and all layers bypassed."""
     kinds, size = list(kinds), batch_size or len(inputs)
     layers: tuple[int, ...] = ()
     parts: list[Mapping[Layers, Tensor]] = []
@@ -103,7 +103,7 @@ def _sweep_batch(
 
 @contextmanager
 def entering(module: nn.Module) -> Iterator[list[GradientEdge]]:
-    """Where the hidden states enter each layer, in the order of the calls. A layer is a module numbered by its path."""
+    """Note where the hidden states enter each layer, in the order of the calls; a layer's path ends in its number."""
     edges: list[GradientEdge] = []
 
     def note(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -112,11 +112,11 @@ def entering(module: nn.Module) -> Iterator[list[GradientEdge]]:
             edges.append(get_gradient_edge(hidden))
 
     numbered = [
-        each
-        for path, each in module.named_modules()
+        layer
+        for path, layer in module.named_modules()
         if path.rpartition(".")[2].isdigit() and layer_number(path) == int(path.rpartition(".")[2]) + 1
     ]
-    handles = [each.register_forward_pre_hook(note, with_kwargs=True) for each in numbered]
+    handles = [layer.register_forward_pre_hook(note, with_kwargs=True) for layer in numbered]
     try:
         yield edges
     finally:
@@ -133,7 +133,7 @@ class Segment(NamedTuple):
 
 
 def cut(output: GradientEdge, edges: Iterable[GradientEdge], features: GradientEdge) -> list[Segment]:
-    """The graph from the output to the features, cut at those edges that everything passes, from the top.
+    """Return the graph from the output to the features, cut at those edges that everything passes, from the top.
 
     An edge that something bypasses, because another tensor that depends on the input enters the layer beside the
     hidden states, is no cut; in the worst case the whole graph is one segment.
@@ -150,7 +150,7 @@ def cut(output: GradientEdge, edges: Iterable[GradientEdge], features: GradientE
 
 
 def between(upper: GradientEdge, lower: GradientEdge, features: GradientEdge) -> Layers | None:
-    """The layers whose switches lie between two edges; None where a way to the features avoids the lower one."""
+    """Return the layers whose switches lie between two edges; None where a way to the features avoids the lower one."""
     seen: set[Node] = {upper.node}
     open_nodes = [upper.node]
     layers: set[int] = set()
@@ -171,7 +171,7 @@ def between(upper: GradientEdge, lower: GradientEdge, features: GradientEdge) ->
 def descend(
     segments: list[Segment], switch: Switch, gradient: Tensor | None, wanted: Sequence[Layers]
 ) -> Iterator[tuple[Layers, Tensor | None]]:
-    """The gradient of the features under each setting, None where nothing arrives; what settings share runs once."""
+    """Yield the gradient of the features under each setting, None where nothing arrives; shared parts run once."""
     if not segments or gradient is None:
         yield from ((setting, gradient) for setting in wanted)
         return

@@ -27,9 +27,9 @@ class Tap:
         self.at = at
         self.value: Tensor | None = None
         self.relevance: Tensor | None = None
-        found = re.fullmatch(r"layer\.(\d+)(\.heads)?", at)
-        self.layer = int(found.group(1)) if found else None
-        self.heads = bool(found and found.group(2))
+        match = re.fullmatch(r"layer\.(\d+)(\.heads)?", at)
+        self.layer = int(match.group(1)) if match else None
+        self.heads = bool(match and match.group(2))
 
     @contextmanager
     def listening(self, model: nn.Module) -> Iterator[None]:
@@ -73,7 +73,7 @@ ACTIVE: ContextVar[Tap | None] = ContextVar("axioms_tap", default=None)
 
 @contextmanager
 def tapping(at: str) -> Iterator[Tap]:
-    """A tap that the engine fills while this is open."""
+    """Give a tap that the engine fills while this is open."""
     tap = Tap(at)
     token = ACTIVE.set(tap)
     try:

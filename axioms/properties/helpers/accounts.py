@@ -20,7 +20,7 @@ def accounts_of(side: SideView) -> dict[str, Any] | None:
     if not book.entries:
         return None
     rows = [
-        {"layer": row.layer, "operation": row.operation, "in": row.came_in, "out": row.went_out, **row.kept}
+        {"layer": row.layer, "operation": row.operation, "in": row.came_in, "out": row.went_out, **row.absorbed}
         for row in book.accounts()
     ]
     return {"n": n, "output": book.output, "features": book.features, "unexplained": book.unexplained, "rows": rows}

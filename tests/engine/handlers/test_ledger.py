@@ -62,7 +62,7 @@ def test_every_entry_by_hand() -> None:
     assert found.ledger is not None
     (entry,) = found.ledger.entries
     assert entry.arrived == 6
-    assert entry.kept == {"bias": 3.0, "epsilon": 1.5}
+    assert entry.absorbed == {"bias": 3.0, "epsilon": 1.5}
     assert entry.passed == found.ledger.features == 1.5
     assert found.ledger.unexplained == 0
 
@@ -72,7 +72,7 @@ def test_the_softmax_keeps_what_the_hand_computation_says() -> None:
     model = ScalarAttention(query=0.6931471805599453, key=1.0, value=13.0)
     found = axioms.attribute(model, torch.tensor([[1.0, -1.0, 2.0]], dtype=torch.float64), ledger=True)
     assert found.ledger is not None
-    assert found.ledger.kept("softmax") == pytest.approx(19 / 2 - 60 * 0.6931471805599453 / 13)
+    assert found.ledger.absorbed("softmax") == pytest.approx(19 / 2 - 60 * 0.6931471805599453 / 13)
     assert "softmax" in found.ledger.table()
 
 
