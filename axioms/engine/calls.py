@@ -104,6 +104,7 @@ _add(kinds.ACTIVATION, "clamp clip", parse.read_clamp)
 _add(kinds.GATE, "sigmoid hardsigmoid softplus exp logsigmoid")
 
 _add(kinds.OTHER, "scaled_dot_product_attention", written=compounds.attention)
+_add(kinds.OTHER, "multi_head_attention_forward", written=compounds.multi_head_attention)
 _add(kinds.OTHER, "baddbmm", written=compounds.baddbmm)
 _add(kinds.OTHER, "addcmul", written=compounds.addcmul)
 _add(kinds.OTHER, "outer", written=compounds.outer)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -93,3 +94,16 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 def iterate(tensor: Tensor) -> Iterator[Tensor]:
     """Write a loop over a tensor as `unbind`."""
     return iter(tensor.unbind(0))
+
+
+def opened(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of torch.nn.functional that does not offer itself to modes as one call, only what it calls."""
+    body = FunctionType(
+        function.__code__, {**vars(F), "has_torch_function": lambda arguments: False}, argdefs=function.__defaults__
+    )
+    body.__kwdefaults__ = function.__kwdefaults__
+    return body
+
+
+multi_head_attention = opened(F.multi_head_attention_forward)
+"""The attention of `nn.MultiheadAttention`, which torch writes in Python: projections, attention, projection."""
