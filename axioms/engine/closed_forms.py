@@ -16,20 +16,8 @@ from torch import Tensor
 from axioms.core.registry import RULES
 from axioms.engine import facts
 from axioms.engine.composite import RuleRef
-from axioms.engine.operations import (
-    ACTIVATION,
-    GATE,
-    NORMALIZER,
-    SOFTMAX,
-    Block,
-    Linear,
-    Norm,
-    Operation,
-    Pointwise,
-    Product,
-    Softmax,
-    Sum,
-)
+from axioms.engine.kinds import ACTIVATION, GATE, NORMALIZER, SOFTMAX
+from axioms.engine.operations import Block, Linear, Norm, Operation, Pointwise, Product, Softmax, Sum
 
 Absorbed = dict[str, Tensor]
 """Coefficients c by what keeps the relevance: bias, position, epsilon, softmax, norm, gradient."""

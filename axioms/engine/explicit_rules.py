@@ -14,7 +14,8 @@ from torch import Tensor
 from axioms.core.errors import NotDefined
 from axioms.core.registry import RULES
 from axioms.engine import facts
-from axioms.engine.operations import SOFTMAX, Linear, Norm, Operation, Pointwise, Product, Sum
+from axioms.engine.kinds import SOFTMAX
+from axioms.engine.operations import Linear, Norm, Operation, Pointwise, Product, Sum
 from axioms.engine.step import Share, Step, contributions, contributions_of, sign
 
 ExplicitRule = Callable[..., Tensor]

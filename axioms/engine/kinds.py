@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from axioms.engine.operations import ACTIVATION, BLOCK, GATE, LINEAR, NORM, NORMALIZER, PRODUCT, SOFTMAX, SUM
+LINEAR = "linear"
+SUM = "sum"
+PRODUCT = "product"
+SOFTMAX = "softmax"
+NORM = "norm"
+NORMALIZER = "normalizer"
+ACTIVATION = "activation"
+GATE = "gate"
+BLOCK = "block"
+CLAMP = "clamp"
+"""The one activation that gates nothing: it guards against overflow, and what leaves it is what entered."""
+KINDS = (LINEAR, SUM, PRODUCT, SOFTMAX, NORM, NORMALIZER, ACTIVATION, GATE, BLOCK)
+"""Every kind of operation, for which a composite may name a rule."""
 
 QUERY = "query"
 """Asks for a shape, compares or makes something new: no number of a variable comes out of it."""
@@ -29,28 +41,3 @@ OTHER = "other"
 
 MOVING = frozenset((SAME, MOVE, JOIN))
 ENTRY_BY_ENTRY = frozenset((FILL, SCALE, SUM))
-
-__all__ = [
-    "ACCUMULATE",
-    "ACTIVATION",
-    "BLOCK",
-    "ENTRY_BY_ENTRY",
-    "FILL",
-    "GATE",
-    "JOIN",
-    "LINEAR",
-    "LOG_SOFTMAX",
-    "MOVE",
-    "MOVING",
-    "NORM",
-    "NORMALIZER",
-    "OTHER",
-    "PRODUCT",
-    "QUERY",
-    "SAME",
-    "SCALE",
-    "SELECT",
-    "SOFTMAX",
-    "SUM",
-    "WRITE",
-]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from axioms.engine.operations import LINEAR, NORM, Linear, Norm, Operation
+from axioms.engine.kinds import LINEAR, NORM
+from axioms.engine.operations import Linear, Norm, Operation
 from axioms.engine.parse import Call, Unreadable
 
 

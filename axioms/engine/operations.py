@@ -15,20 +15,6 @@ from axioms.core.lazy import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-LINEAR = "linear"
-SUM = "sum"
-PRODUCT = "product"
-SOFTMAX = "softmax"
-NORM = "norm"
-NORMALIZER = "normalizer"
-ACTIVATION = "activation"
-GATE = "gate"
-BLOCK = "block"
-CLAMP = "clamp"
-"""The one activation that gates nothing: it guards against overflow, and what leaves it is what entered."""
-KINDS = (LINEAR, SUM, PRODUCT, SOFTMAX, NORM, NORMALIZER, ACTIVATION, GATE, BLOCK)
-"""Every kind of operation, for which a composite may name a rule."""
-
 
 @dataclass
 class Operation:

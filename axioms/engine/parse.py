@@ -13,22 +13,8 @@ import torch
 from torch import Tensor
 
 from axioms.engine.facts import is_variable
-from axioms.engine.operations import (
-    ACTIVATION,
-    CLAMP,
-    GATE,
-    LINEAR,
-    NORMALIZER,
-    PRODUCT,
-    SOFTMAX,
-    SUM,
-    Linear,
-    Operation,
-    Pointwise,
-    Product,
-    Softmax,
-    Sum,
-)
+from axioms.engine.kinds import ACTIVATION, CLAMP, GATE, LINEAR, NORMALIZER, PRODUCT, SOFTMAX, SUM
+from axioms.engine.operations import Linear, Operation, Pointwise, Product, Softmax, Sum
 
 
 class Call:

@@ -11,25 +11,8 @@ from typing import TYPE_CHECKING
 
 from axioms.core.lazy import Lazy, np, torch
 from axioms.core.registry import rule
-from axioms.engine.operations import (
-    ACTIVATION,
-    BLOCK,
-    GATE,
-    KINDS,
-    LINEAR,
-    NORM,
-    NORMALIZER,
-    PRODUCT,
-    SOFTMAX,
-    SUM,
-    Block,
-    Linear,
-    Norm,
-    Operation,
-    Pointwise,
-    Product,
-    Sum,
-)
+from axioms.engine.kinds import ACTIVATION, BLOCK, GATE, KINDS, LINEAR, NORM, NORMALIZER, PRODUCT, SOFTMAX, SUM
+from axioms.engine.operations import Block, Linear, Norm, Operation, Pointwise, Product, Sum
 
 if TYPE_CHECKING:
     from torch import Tensor

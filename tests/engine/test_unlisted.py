@@ -11,6 +11,8 @@ import transformers
 
 import axioms
 from axioms.core.errors import InputError, UncoveredOperation
+from axioms.model.inputs import read_inputs
+from axioms.rewrites.apply import checked_rewrite
 
 DECODER = {
     "vocab_size": 40,
@@ -19,6 +21,7 @@ DECODER = {
     "num_attention_heads": 2,
     "intermediate_size": 24,
 }
+SCAN = {"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2, "state_size": 4}
 WORKS: dict[str, tuple[str, dict[str, Any]]] = {
     "Falcon": ("FalconForCausalLM", DECODER),
     "Bloom": ("BloomForCausalLM", {"vocab_size": 40, "hidden_size": 16, "n_layer": 2, "n_head": 2}),
@@ -52,6 +55,23 @@ WORKS: dict[str, tuple[str, dict[str, Any]]] = {
             "num_experts": 2,
         },
     ),
+    "FalconMamba": ("FalconMambaForCausalLM", {**SCAN, "time_step_rank": 4}),
+    "Bamba": (  # attention and Mamba-2
+        "BambaForCausalLM",
+        {
+            **DECODER,
+            "num_key_value_heads": 1,
+            "attn_layer_indices": [1],
+            "mamba_n_heads": 4,
+            "mamba_d_head": 8,
+            "mamba_d_state": 4,
+            "mamba_n_groups": 1,
+        },
+    ),
+    "Glm": ("GlmForCausalLM", {**DECODER, "num_key_value_heads": 1, "head_dim": 8}),
+    "Glm4": ("Glm4ForCausalLM", {**DECODER, "num_key_value_heads": 1, "head_dim": 8}),
+    "Gemma2": ("Gemma2ForCausalLM", {**DECODER, "num_key_value_heads": 1, "head_dim": 8}),
+    "Exaone4": ("Exaone4ForCausalLM", {**DECODER, "num_key_value_heads": 1}),
     "ConvBert": ("ConvBertForSequenceClassification", {**DECODER, "embedding_size": 16}),  # a softmax over kernels
     "CTRL": ("CTRLLMHeadModel", {"vocab_size": 40, "n_embd": 16, "n_layer": 2, "n_head": 2, "dff": 24}),  # in place
 }
@@ -110,3 +130,33 @@ def test_one_that_does_not_says_what_it_lacks() -> None:
     options = {"vocab_size": 40, "d_model": 16, "n_layer": 2, "n_head": 2, "d_inner": 24}
     with pytest.raises(InputError, match="embeds its tokens in another layout"):
         axioms.attribute(build("XLNet", "XLNetForSequenceClassification", options), text())
+
+
+GATES_HELD = {"rules": [{"on": "gate", "rule": "stop"}]}
+KNOWING = {  # methods that know something of the values on their way
+    "attnlrp": {},
+    "cp_lrp": {},
+    "degree_lrp": {},
+    "block_lrp": {"nodes": 2},
+    "removal_taylor": {},
+}
+GPT_OSS = ("GptOssForCausalLM", {**DECODER, "num_key_value_heads": 1, "head_dim": 8, "num_local_experts": 4})
+
+
+@pytest.mark.parametrize("rewrite", ["insert_views", "insert_identities"])
+@pytest.mark.parametrize("name", [*WORKS, "GptOss"])
+def test_what_changes_no_number_changes_no_attribution(name: str, rewrite: str) -> None:
+    """GPT-OSS has a sigmoid in its experts, for which AttnLRP has no rule: there it is held constant."""
+    model = build(name, *(GPT_OSS if name == "GptOss" else WORKS[name]))
+    rewritten, _ = checked_rewrite(rewrite, {}, model, read_inputs(model, text()), 2)
+    methods = {"lrp": GATES_HELD, "removal_taylor": {}} if name == "GptOss" else KNOWING
+    compared = 0
+    for method, options in methods.items():
+        try:
+            plain = axioms.attribute(model, text(), method=method, **options).scores
+        except InputError:  # no attention, or a mask that moves positions
+            continue
+        scores = axioms.attribute(rewritten.module, text(), method=method, **options).scores
+        torch.testing.assert_close(scores, plain, rtol=1e-8, atol=1e-9 * float(plain.abs().max()))
+        compared += 1
+    assert compared >= min(3, len(methods))

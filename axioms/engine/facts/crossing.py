@@ -13,7 +13,8 @@ from axioms.engine.composite import layer_number
 from axioms.engine.facts.access import give, has_facts, is_variable, known_of, note, of, tensors, variables
 from axioms.engine.facts.mixing import move_codes, outputs_of, written_codes
 from axioms.engine.facts.record import PLAIN, Facts, Mixture, Origin, combine
-from axioms.engine.operations import CLAMP, Operation, Product
+from axioms.engine.kinds import CLAMP
+from axioms.engine.operations import Operation, Product
 
 
 def cross(

@@ -15,8 +15,9 @@ from torch import Tensor, nn
 
 from axioms.core.errors import NotDefined
 from axioms.engine import facts
+from axioms.engine.kinds import BLOCK
 from axioms.engine.mode import Interpreter, Mode
-from axioms.engine.operations import BLOCK, Block, Operation, Product
+from axioms.engine.operations import Block, Operation, Product
 from axioms.engine.parse import Call
 from axioms.engine.where import Where, watching
 from axioms.model.inputs import Inputs

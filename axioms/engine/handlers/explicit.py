@@ -16,8 +16,9 @@ from axioms.engine import facts, kinds
 from axioms.engine.calls import Row
 from axioms.engine.composite import Composite
 from axioms.engine.explicit_rules import epsilon, explicit_rule, unchanged
+from axioms.engine.kinds import GATE, LINEAR
 from axioms.engine.mode import Interpreter, Mode
-from axioms.engine.operations import GATE, LINEAR, Operation, Pointwise, Softmax
+from axioms.engine.operations import Operation, Pointwise, Softmax
 from axioms.engine.parse import Call, Unreadable
 from axioms.engine.step import Step
 from axioms.engine.where import Where, watching

@@ -87,7 +87,8 @@ class KeyGates(Interpreter):
         scores, dim = call.argument(0, "input"), -1 if call.name == "exp" else call.argument(1, "dim", -1)
         dim = dim[0] if isinstance(dim, tuple | list) else dim
         batch, tokens = self.gates.shape
-        fits = scores.dim() > 2 and scores.shape[dim] == tokens and scores.shape[0] % batch == 0
+        keys = (tokens, tokens + 1)  # some models add a learned sink after the last key, which has no gate
+        fits = scores.dim() > 2 and scores.shape[dim] in keys and scores.shape[0] % batch == 0
         if not fits or not facts.of(scores).is_scores:
             return call.run()
         self.applied += 1
@@ -100,6 +101,7 @@ class KeyGates(Interpreter):
         """Return the gates' logarithms along the keys; heads may be folded into the batch."""
         folded = scores.shape[0] // len(self.gates)
         lined = self.logarithms.repeat_interleave(folded, 0) if folded > 1 else self.logarithms
+        lined = torch.nn.functional.pad(lined, (0, scores.shape[dim] - lined.shape[1]))
         shape = [1] * scores.dim()
         shape[0], shape[dim] = scores.shape[0], scores.shape[dim]
         return lined.reshape(shape)

@@ -15,8 +15,9 @@ from axioms.engine import facts, kinds
 from axioms.engine.composite import Composite
 from axioms.engine.handlers import ledger, tap
 from axioms.engine.handlers.blocks import as_operations, find_blocks
+from axioms.engine.kinds import BLOCK, GATE
 from axioms.engine.mode import Interpreter, Mode
-from axioms.engine.operations import BLOCK, GATE, Operation
+from axioms.engine.operations import Operation
 from axioms.engine.parse import Call
 from axioms.engine.where import Where, watching
 from axioms.model.inputs import Inputs

@@ -18,7 +18,8 @@ from axioms.engine import facts
 from axioms.engine.composite import Composite, layer_number
 from axioms.engine.gradients import stabilized
 from axioms.engine.handlers.propagate import Propagation
-from axioms.engine.operations import LINEAR, SOFTMAX, Operation, Product
+from axioms.engine.kinds import LINEAR, SOFTMAX
+from axioms.engine.operations import Operation, Product
 from axioms.engine.where import Where
 
 Layers = frozenset[int]

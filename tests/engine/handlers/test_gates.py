@@ -60,6 +60,30 @@ def test_a_shut_gate_is_leave_one_out_and_open_gates_change_nothing(architecture
             torch.testing.assert_close(change, wanted[:, token], rtol=1e-9, atol=1e-12)
 
 
+def test_a_learned_sink_has_no_gate() -> None:
+    """GPT-OSS adds a logit to the denominator of its softmax: a shut gate is leave-one-out there too."""
+    from transformers import GptOssConfig, GptOssForCausalLM
+
+    torch.manual_seed(0)
+    size = {"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "head_dim": 8}
+    config = GptOssConfig(**size, num_key_value_heads=1, intermediate_size=24, num_local_experts=4, pad_token_id=0)
+    config._attn_implementation = config._experts_implementation = "eager"
+    module = GptOssForCausalLM(config).double().eval()
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.add_(0.3 * torch.randn(parameter.shape, dtype=torch.float64))
+    model, inputs = Model(module), read_inputs(module, text())
+    with torch.no_grad(), model.at_rest():
+        outputs = model(inputs)
+        target = choose("predicted", outputs)
+        wanted = METHODS.get("loo").function(model, inputs, target)
+        for token in range(7):
+            shut = torch.ones(2, 8, dtype=torch.float64)
+            shut[:, token] = 0
+            change = target(outputs) - target(gated(model, inputs, shut))
+            torch.testing.assert_close(change, wanted[:, token], rtol=1e-9, atol=1e-12)
+
+
 class Attention(nn.Module):
     """One head over tokens of width 3, read at the first token; the softmax is written in different ways."""
 
