@@ -1,12 +1,13 @@
 """pytest-axioms: attribution methods for Transformers, checked against axioms stated in YAML."""
 
 from axioms import methods, papers, properties, rewrites, subjects  # noqa: F401  (imported to fill the registries)
+from axioms.core.errors import NotApplicable, NotDefined
 from axioms.core.registry import Metric, axiom, data, method, rewrite, rule, subject
 from axioms.engine.attribution import Attribution, Decomposition
 from axioms.engine.composite import Composite, Entry, RuleRef
 from axioms.engine.register import register_operation
 from axioms.methods.attribute import attribute
-from axioms.methods.lrp import composite_method
+from axioms.methods.lrp import composite_method, composite_of
 
 __all__ = [
     "Attribution",
@@ -14,10 +15,13 @@ __all__ = [
     "Decomposition",
     "Entry",
     "Metric",
+    "NotApplicable",
+    "NotDefined",
     "RuleRef",
     "attribute",
     "axiom",
     "composite_method",
+    "composite_of",
     "data",
     "method",
     "register_operation",

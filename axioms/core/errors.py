@@ -15,6 +15,10 @@ class UnknownName(AxiomsError):
     """A name that no registry knows."""
 
 
+class NameTaken(AxiomsError, ValueError):
+    """A name under which something else is registered already."""
+
+
 class UncoveredOperation(AxiomsError):
     """An operation that mixes variables and for which no rule exists."""
 

@@ -14,7 +14,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, create_model
 
-from axioms.core.errors import UnknownName, did_you_mean
+from axioms.core.errors import NameTaken, UnknownName, did_you_mean
 
 Entry = TypeVar("Entry", bound="Registered")
 
@@ -49,6 +49,24 @@ class Registered:
 
 
 _signature = cache(inspect.signature)
+
+
+def _place(function: Callable[..., Any]) -> tuple[str, int]:
+    """Return the file and line where a function stands, or where it was made."""
+    code = getattr(function, "__code__", None)
+    return getattr(function, "__place__", ("", 0) if code is None else (code.co_filename, code.co_firstlineno))
+
+
+def _is_other(known: Callable[..., Any], new: Callable[..., Any]) -> bool:
+    """Tell whether a function is another one, and not the same after its module was loaded anew."""
+    if (known.__module__, known.__qualname__) != (new.__module__, new.__qualname__):
+        return True
+    return _place(known)[0] == _place(new)[0] and _place(known)[1] != _place(new)[1]
+
+
+def _place_name(function: Callable[..., Any]) -> str:
+    """Return the module and line of a function, for a message."""
+    return f"{function.__module__} (line {_place(function)[1]})"
 
 
 @cache
@@ -138,10 +156,16 @@ class Registry(Generic[Entry]):
         """Prefix to what finds the rest of a name when it is asked for: `captum:Saliency`."""
 
     def add(self, entry: Entry) -> None:
-        """Register; a name that is taken by another function is an error, since silence would change results."""
+        """Register; a name that is taken by another function is an error, since silence would change results.
+
+        The same function again takes its own place: its module was loaded anew.
+        """
         known = self._entries.get(entry.name)
-        if known is not None and known.function.__qualname__ != entry.function.__qualname__:
-            raise ValueError(f"{self.what} {entry.name!r} is already registered by {known.function.__module__}")
+        if known is not None and _is_other(known.function, entry.function):
+            raise NameTaken(
+                f"{self.what} {entry.name!r} is already registered by {_place_name(known.function)}, so "
+                f"{_place_name(entry.function)} cannot register it; give yours another name."
+            )
         self._entries[entry.name] = entry
 
     def get(self, name: str) -> Entry:

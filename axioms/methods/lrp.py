@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from axioms.core.errors import UnknownName
+from axioms.core.errors import InputError, UnknownName
 from axioms.core.registry import METHODS, RULES, Method, method
 from axioms.engine import rules as _rules  # noqa: F401  (registers them)
 from axioms.engine.composite import Composite, Entry, RuleRef
@@ -180,15 +183,39 @@ def lrp(
     return _relevance(model, inputs, target, bases[base].then(*entries), engine)
 
 
-def composite_method(name: str, composite: Composite) -> Method:
-    """Register a method that propagates relevance by the rules of a composite, and return it."""
+def composite_of(name: str, **options: Any) -> Composite:
+    """Return the rules that a registered method is made of, to build on: `composite_of("attnlrp").then(entry)`."""
+    known = METHODS.get(name)
+    if known.composite is None:
+        raise InputError(f"method {name!r} is not made of rules, so it has no composite to build on.")
+    composite: Composite = known.composite(**options)
+    return composite
 
-    @method(name, passes=1, composite=lambda: composite)
-    def propagate_composite(model: Model, inputs: Inputs, target: Target, *, engine: Engine = "fast") -> Tensor:
-        return _relevance(model, inputs, target, composite, engine)
 
-    propagate_composite.__doc__ = f"The rules of the composite {name!r}."
-    propagate_composite.__qualname__ = name
+def composite_method(name: str, composite: Composite | Callable[..., Composite]) -> Method:
+    """Register a method that propagates relevance by the rules of a composite, and return it.
+
+    A function in the place of the composite makes one out of its keyword-only parameters, which become the method's
+    options.
+    """
+    build: Callable[..., Composite] = composite if callable(composite) else lambda: composite
+
+    def propagate_composite(
+        model: Model, inputs: Inputs, target: Target, *, engine: Engine = "fast", **options: Any
+    ) -> Tensor:
+        return _relevance(model, inputs, target, build(**options), engine)
+
+    signature = inspect.signature(propagate_composite)
+    fixed = list(signature.parameters.values())[:-1]
+    parameters = inspect.signature(build, eval_str=True).parameters.values()
+    options = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    function: Any = propagate_composite
+    function.__signature__ = signature.replace(parameters=[*fixed, *options])
+    function.__doc__ = inspect.getdoc(composite) if callable(composite) else f"The rules of {name!r}."
+    caller = sys._getframe(1)
+    function.__module__, function.__qualname__ = caller.f_globals.get("__name__", ""), name
+    function.__place__ = (caller.f_code.co_filename, caller.f_lineno)
+    method(name, passes=1, composite=build)(function)
     return METHODS.get(name)
 
 

@@ -75,6 +75,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "what was run; failed checks are left as they were",
     )
     parser.addini("axioms_specs", "names of the folders whose YAML files are specs", type="args", default=["specs"])
+    parser.addini("axioms_import", "modules to import first, as --axioms-import does", type="args", default=[])
+
+
+def modules_of(config: pytest.Config) -> list[str]:
+    """Return the user's modules: those of the ini file, then those of the command line."""
+    return list(dict.fromkeys([*config.getini("axioms_import"), *config.getoption("--axioms-import")]))
 
 
 def is_worker(config: pytest.Config) -> bool:

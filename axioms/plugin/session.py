@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from axioms.plugin.options import apply_offline, is_worker, overrides
+from axioms.plugin.options import apply_offline, is_worker, modules_of, overrides
 from axioms.plugin.reporter import Reporter
 from axioms.spec import TIERS
 
@@ -27,7 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, about in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {about}")
     apply_offline(config)
-    for module in config.getoption("--axioms-import"):
+    for module in modules_of(config):
         _import(module, config.invocation_params.dir)
     if not is_worker(config):
         if config.getoption("--axioms-resume"):
