@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from axioms.core.errors import AssetMissing, AxiomsError, MissingPackage, NotApplicable
+from axioms.core.errors import AssetMissing, AxiomsError, MissingPackage, NotApplicable, display_path
 from axioms.plugin.options import assets_required, cache_of, overrides
 from axioms.plugin.progress import Progress
 from axioms.report.text import effect, show
 from axioms.spec import Check
 
 if TYPE_CHECKING:
-    from axioms.record import CheckRecord, Comparison, SkippedCheck
+    from axioms.record import CheckRecord, Comparison, ErrorCheck, SkippedCheck
     from axioms.run.runner import Runner
 
 RECORD = pytest.StashKey["CheckRecord"]()
@@ -108,9 +109,23 @@ def pytest_runtest_makereport(
         report.axioms_skipped = _skipped(item, stated, reason).model_dump_json()  # type: ignore[attr-defined]
     if call.excinfo is not None and item.get_closest_marker("axioms") is not None:
         error = call.excinfo.value
+        if report.failed and isinstance(stated, Check) and RECORD not in item.stash:
+            report.axioms_error = _error(item, stated, call.excinfo).model_dump_json()  # type: ignore[attr-defined]
         if isinstance(error, CheckFailed | AxiomsError):
             report.longrepr = str(error)
     return report
+
+
+def _error(item: pytest.Item, check: Check, raised: pytest.ExceptionInfo[BaseException]) -> ErrorCheck:
+    """Return the record of a check that raised."""
+    from axioms.record import ErrorCheck
+    from axioms.run.records import identified
+
+    error, last = raised.value, raised.traceback[-1]
+    first_line = (str(error).strip().splitlines() or [""])[0]
+    said = first_line if isinstance(error, AxiomsError) else f"{type(error).__name__}: {first_line}".removesuffix(": ")
+    where = "" if isinstance(error, AxiomsError) else f"{display_path(Path(str(last.path)))}:{last.lineno + 1}"
+    return ErrorCheck(**identified(check, item.nodeid), error=said, where=where)
 
 
 def _skipped(item: pytest.Item, check: Check, reason: str) -> SkippedCheck:

@@ -12,7 +12,7 @@ from axioms.core.errors import display_path
 from axioms.core.files import write_whole
 from axioms.plugin.gate import gate_of, not_run
 from axioms.plugin.items import REUSED
-from axioms.record import CheckRecord, MethodRecord, SkippedCheck, Status
+from axioms.record import CheckRecord, ErrorCheck, MethodRecord, SkippedCheck, Status
 from axioms.report.baseline import saved_of
 from axioms.run.results import Results
 
@@ -63,6 +63,8 @@ class Reporter:
             self._save_summary()
         elif hasattr(report, "axioms_skipped"):
             self.results.skip(SkippedCheck.model_validate_json(report.axioms_skipped))
+        elif hasattr(report, "axioms_error"):
+            self.results.fail(ErrorCheck.model_validate_json(report.axioms_error))
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Write the results, also after failures and interruptions; and fail the session if the baseline says so."""

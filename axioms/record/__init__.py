@@ -4,7 +4,8 @@ It is strict JSON: a number that is not finite is spelled "NaN", "Infinity" or "
 example for which a metric is not defined. Nothing here computes anything.
 """
 
-from axioms.record.check import CheckRecord, Setting, SkippedCheck
+from axioms.record.check import CheckRecord, ErrorCheck, Setting, SkippedCheck
+from axioms.record.claim import ClaimNumber, ClaimRecord, ClaimStatus, ClaimVerdict, PrintedNumber, ScorecardRow
 from axioms.record.parts import (
     Comparison,
     Curve,
@@ -38,11 +39,16 @@ __all__ = [
     "Account",
     "AccountRow",
     "CheckRecord",
+    "ClaimNumber",
+    "ClaimRecord",
+    "ClaimStatus",
+    "ClaimVerdict",
     "Comparison",
     "Curve",
     "Decision",
     "Drift",
     "Environment",
+    "ErrorCheck",
     "Example",
     "ImageExample",
     "Interval",
@@ -50,10 +56,12 @@ __all__ = [
     "Metric",
     "Numbers",
     "Place",
+    "PrintedNumber",
     "Quantity",
     "RuleRecord",
     "RunInfo",
     "RunRecord",
+    "ScorecardRow",
     "SentenceExample",
     "Setting",
     "SkippedCheck",

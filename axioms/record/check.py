@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from axioms.record.claim import ClaimVerdict
 from axioms.record.parts import (
     Comparison,
     Curve,
@@ -71,6 +72,8 @@ class CheckRecord(Located):
     violation_claimed: bool
     verdict: VerdictName
     passed: bool
+    shows: ClaimVerdict | None = None
+    """What it says of a claim that it decides; None where it judges nothing."""
     reason: str
     bounds: list[Decision]
     metrics: dict[str, Metric]
@@ -106,3 +109,21 @@ class SkippedCheck(Located):
     reason: str
     not_applicable: str | None = None
     """Why its rewrite does not apply to the model; None where it was skipped for another reason."""
+
+
+class ErrorCheck(Located):
+    """A check that raised: nothing was judged, and the run has failed."""
+
+    order: int
+    place: Place
+    claim: str
+    tier: str
+    subject: str
+    axiom: str
+    method: str | None
+    than: str | None
+    rewrite: str | None
+    error: str
+    """`ValueError: no such layer`, on one line."""
+    where: str = ""
+    """File and line that raised it, where that is not one of ours that says it in a sentence."""

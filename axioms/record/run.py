@@ -7,10 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from axioms.core.errors import InputError, display_path
-from axioms.record.check import CheckRecord, SkippedCheck
+from axioms.record.check import CheckRecord, ErrorCheck, SkippedCheck
+from axioms.record.claim import ClaimRecord
 from axioms.record.parts import Part
 
 SCHEMA_VERSION: Final = 2
@@ -80,6 +81,10 @@ class RunRecord(Part):
     skipped: list[SkippedCheck]
     not_run: list[str]
     """Ids of checks that exist in the specs that were run, and were neither run nor skipped."""
+    errors: list[ErrorCheck] = Field([])
+    """Checks that raised; in none of the other lists."""
+    claims: list[ClaimRecord] = Field([])
+    """In the order of their specs; none while a run goes on."""
     baseline: Drift | None
     """None where the run was compared with none."""
     checks: list[CheckRecord]

@@ -48,7 +48,7 @@ class Saved:
     tolerances: Mapping[tuple[str, str], Allowed | None] = field(default_factory=dict)
     """By check and metric, None where a metric may be anything; empty for a baseline, which has none of its own."""
     absent: frozenset[str] = frozenset()
-    """Checks that exist and were not run: skipped or deselected. Empty for a baseline."""
+    """Checks that exist and were not run: skipped, deselected or in error. Empty for a baseline."""
     failed: frozenset[str] = frozenset()
 
     @property
@@ -73,7 +73,7 @@ def saved_of(run: RunRecord) -> Saved:
         {check.id: {name: metric.value for name, metric in check.metrics.items()} for check in run.checks},
         run.environment.versions,
         tolerances,
-        frozenset([*(check.id for check in run.skipped), *run.not_run]),
+        frozenset([*(check.id for check in (*run.skipped, *run.errors)), *run.not_run]),
         frozenset(check.id for check in run.failed),
     )
 

@@ -51,24 +51,13 @@ def record(result: Result, nodeid: str) -> CheckRecord:
     stated = [placed.metric for placed in (*check.expect, *(check.violation or ()))]
     names = list(dict.fromkeys([*stated, *check.record, *check.reported]))
     return CheckRecord(
-        id=nodeid,
-        spec=nodeid.partition("::")[0],
-        label=check.label,
-        order=check.order,
-        place=_place(check.place),
-        claim=check.claim,
+        **identified(check, nodeid),
         source=check.source,
         note=check.note,
-        tier=check.tier,
-        subject=subject_name(check.subject),
         about="method" if check.method is not None else "model" if check.subject.pair is None else "pair",
-        axiom=_axiom(check),
         axiom_options={} if check.axiom is None else dict(check.axiom.options),
-        method=None if check.method is None else check.method.label,
-        than=None if check.comparison is None else check.comparison.than.label,
         options={} if check.method is None else dict(check.method.options),
         removal=None if check.subject.remove is None else check.subject.remove.kind,
-        rewrite=check.rewrite,
         because=check.because,
         violation_claimed=check.violation is not None,
         verdict=judgement.verdict.value,
@@ -92,6 +81,24 @@ def record(result: Result, nodeid: str) -> CheckRecord:
         run=Setting(**result.run.model_dump()),
         seconds=round(result.seconds, 3),
     )
+
+
+def identified(check: Check, nodeid: str) -> dict[str, Any]:
+    """Return what the record of a check says of it whether or not it was measured."""
+    return {
+        "id": nodeid,
+        "spec": nodeid.partition("::")[0],
+        "label": check.label,
+        "order": check.order,
+        "place": _place(check.place),
+        "claim": check.claim,
+        "tier": check.tier,
+        "subject": subject_name(check.subject),
+        "axiom": _axiom(check),
+        "method": None if check.method is None else check.method.label,
+        "than": None if check.comparison is None else check.comparison.than.label,
+        "rewrite": check.rewrite,
+    }
 
 
 def subject_name(subject: Subject) -> str:

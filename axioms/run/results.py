@@ -17,8 +17,10 @@ from axioms.record import (
     RESULTS,
     SCHEMA_VERSION,
     CheckRecord,
+    ClaimRecord,
     Drift,
     Environment,
+    ErrorCheck,
     MethodRecord,
     RunInfo,
     RunRecord,
@@ -40,8 +42,11 @@ class Results:
         self._lines: dict[str, str] = {}
         self._methods: dict[str, MethodRecord] = {}
         self._skipped: dict[str, SkippedCheck] = {}
+        self._errors: dict[str, ErrorCheck] = {}
         self.not_run: list[str] = []
         """Checks that exist beside those that were run or skipped; known when a run ends."""
+        self.claims: list[ClaimRecord] = []
+        """Their verdicts; known when a run ends."""
         self.baseline: Drift | None = None
         """What changed from the baseline, where there is one."""
 
@@ -56,6 +61,10 @@ class Results:
         """Note a check that did not run, and why."""
         self._skipped[check.id] = check
 
+    def fail(self, check: ErrorCheck) -> None:
+        """Note a check that raised, and what."""
+        self._errors[check.id] = check
+
     @property
     def checks(self) -> list[CheckRecord]:
         """All checks that ran in the order of their specs, whatever order they arrived in."""
@@ -64,12 +73,12 @@ class Results:
     @property
     def is_empty(self) -> bool:
         """Whether no check has run yet."""
-        return not self._checks
+        return not self._checks and not self._errors
 
     @property
     def met(self) -> list[str]:
-        """The ids of the checks that were run or skipped."""
-        return [*self._checks, *self._skipped]
+        """The ids of the checks that were run or skipped, or raised."""
+        return [*self._checks, *self._skipped, *self._errors]
 
     @cached_property
     def _surroundings(self) -> tuple[dict[str, Any], Environment]:
@@ -90,6 +99,8 @@ class Results:
             methods=dict(sorted(self._methods.items())),
             skipped=[self._skipped[nodeid] for nodeid in sorted(self._skipped)],
             not_run=self.not_run,
+            errors=sorted(self._errors.values(), key=lambda check: (check.spec, check.order)),
+            claims=self.claims,
             baseline=self.baseline,
             checks=self.checks,
         )

@@ -301,6 +301,14 @@ def test_an_error_of_a_users_method_keeps_its_traceback_and_ours_does_not(
     result.stdout.fnmatch_lines(
         ["*broken.py:5: ZeroDivisionError", "method 'wrong_shape' returned scores of shape (2, 1)*"]
     )
+    errors = {error["method"]: error for error in results(pytester)["errors"]}
+    assert (errors["raises"]["error"], errors["raises"]["where"]) == (
+        "ZeroDivisionError: in my own code",
+        "broken.py:5",
+    )
+    assert errors["wrong_shape"]["error"].startswith("method 'wrong_shape' returned scores")
+    assert errors["wrong_shape"]["where"] == "", "the sentence says it"
+    assert results(pytester)["not_run"] == results(pytester)["checks"] == []
 
 
 @pytest.mark.parametrize(("points", "what"), [("[[1, .nan]]", "NaN or infinity"), ("[[1, 2], [3]]", "the same length")])
