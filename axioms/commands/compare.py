@@ -1,4 +1,4 @@
-"""`axioms compare`."""
+"""`axioms compare`: print what changed between two runs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import Any
 from axioms.core.errors import InputError
 from axioms.report.baseline import read_saved
 from axioms.report.drift import HEADER, difference
+from axioms.report.runs import find_run
 from axioms.report.text import aligned
 
 ABOUT = """\
 Compare every metric of two runs and print those that moved further than they may, those that are gone and those that
-are new. A run is its folder (reports/latest), its results.json or a baseline.json.
+are new. A run is its folder (reports/latest), its name under reports/runs (with its time, or without it the newest of
+that name), its results.json or a baseline.json.
 
 What a metric may move by is in results.json, as the spec or the dtype has it: that of AFTER, or of BEFORE where AFTER
 is a baseline. Two baselines are compared under the tolerance of float64. Metrics of time are never compared.
@@ -22,7 +24,7 @@ Exit code: 0 if nothing drifted, 1 if something did or is gone, 2 if one of them
 
 
 def add_parser(commands: Any) -> None:
-    """The subcommand and its options."""
+    """Add the subcommand and its options."""
     parser = commands.add_parser(
         "compare",
         help="print what changed between two runs, and fail on drift",
@@ -35,9 +37,9 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare and print; the exit code."""
+    """Compare and print; return the exit code."""
     try:
-        changed = difference(read_saved(options.before), read_saved(options.after))
+        changed = difference(read_saved(find_run(options.before)), read_saved(find_run(options.after)))
     except InputError as error:
         print(error, file=sys.stderr)
         return 2

@@ -14,7 +14,12 @@ from axioms.core.errors import InputError, display_path
 def add_parser(commands: Any) -> None:
     """Add the subcommand and its options."""
     parser = commands.add_parser("report", help="print the papers' tables of a saved run, with the papers' numbers")
-    parser.add_argument("saved", type=Path, metavar="RUN", help="its folder (reports/latest) or its results.json")
+    parser.add_argument(
+        "saved",
+        type=Path,
+        metavar="RUN",
+        help="its folder (reports/latest), its results.json, or its name under reports/runs, with its time or without",
+    )
     parser.add_argument(
         "--format",
         choices=("md", "tex", "csv", "html"),
@@ -32,6 +37,7 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the tables, or write the page; return 2 where the run cannot be read."""
     from axioms.report.render import print_document, print_tables
+    from axioms.report.runs import find_run
 
     if options.standalone and options.format != "tex":
         what = f"--standalone is a LaTeX document: it goes with --format tex, not with {options.format}."
@@ -39,12 +45,13 @@ def run(options: argparse.Namespace) -> int:
         return 2
     import_modules(options.modules)
     try:
+        saved = find_run(options.saved)
         if options.format == "html":
-            print(_write_page(options.saved))
+            print(_write_page(saved))
         elif options.standalone:
-            print(print_document(options.saved, options.table), end="")
+            print(print_document(saved, options.table), end="")
         else:
-            print(print_tables(options.saved, options.format, options.table), end="")
+            print(print_tables(saved, options.format, options.table), end="")
     except InputError as error:
         print(error, file=sys.stderr)
         return 2

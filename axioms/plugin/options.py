@@ -33,8 +33,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--axioms-report",
         metavar="DIR",
-        default="reports/latest",
-        help="where results.json, summary.md and the paper's tables and figures go (reports/latest)",
+        help="where results.json, summary.md and the paper's tables and figures go "
+        "(reports/runs/<time>-<name>, to which reports/latest points)",
     )
     group.addoption(
         "--axioms-import",

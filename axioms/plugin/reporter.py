@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,7 @@ from axioms.plugin.gate import gate_of, not_run
 from axioms.plugin.items import REUSED
 from axioms.record import CheckRecord, ErrorCheck, MethodRecord, SkippedCheck, Status
 from axioms.report.baseline import saved_of
+from axioms.report.runs import new_folder, point_latest, run_name
 from axioms.run.results import Results
 
 if TYPE_CHECKING:
@@ -44,8 +46,12 @@ class Reporter:
     """Gathers the records of all items, also those of xdist's workers. Lives on the controller only."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self.results = Results(config.rootpath / config.getoption("--axioms-report"), config.rootpath)
         self._root = config.rootpath
+        named: str | None = config.getoption("--axioms-report")
+        self._is_kept = named is None
+        """Whether the run has a folder of its own, to which `latest` points."""
+        self.results = Results(_kept_folder(config) if named is None else self._root / named, self._root)
+        self._shown_folder = self.results.folder
         self._gate = gate_of(config)
         self._save = NowAndThen(lambda: self.results.save("running"), SAVE_SHARE)
         self._save_summary = NowAndThen(lambda: self._write_summary("running"), SUMMARY_SHARE)
@@ -58,6 +64,8 @@ class Reporter:
             check = CheckRecord.model_validate_json(text)
             texts: dict[str, str] = getattr(report, "axioms_methods", {})
             methods = {name: MethodRecord.model_validate_json(made_of) for name, made_of in texts.items()}
+            if self._is_kept and self.results.is_empty:
+                self._shown_folder = point_latest(self.results.folder)
             self.results.add(check, methods)
             self._save()
             self._save_summary()
@@ -115,10 +123,23 @@ class Reporter:
         """Where everything is, the page last: it is what one wants to open."""
         if self._written is None:
             return []
-        folder, written = display_path(self.results.folder), self._written
+        folder, written = _typed(self._shown_folder), self._written
         lines = []
         if written.tables:
             names = dict.fromkeys(file.stem for file in written.tables)
             lines.append(f"tables: {', '.join(names)} in {folder}/tables; {len(written.figures)} figures beside them")
-        lines += [f"{page.stem.partition('-')[0]}: {display_path(page)}" for page in written.pages]
-        return [*lines, f"report: {display_path(written.page)} (summary.md and results.json beside it)"]
+        lines += [f"{page.stem.partition('-')[0]}: {folder}/{page.name}" for page in written.pages]
+        kept = f"; kept as {self.results.folder.name}" if self._is_kept else ""
+        return [*lines, f"report: {folder}/{written.page.name} (summary.md and results.json beside it{kept})"]
+
+
+def _kept_folder(config: pytest.Config) -> Path:
+    """Return the folder of this session, named after the specs that it was asked for."""
+    asked = [str((config.invocation_params.dir / file).resolve()) for file in config.args]
+    name = run_name(asked, config.getoption("keyword"), config.getoption("--axioms-tier"))
+    return new_folder(config.rootpath, name)
+
+
+def _typed(folder: Path) -> str:
+    """Return a folder as a reader would type it; `latest` is not followed."""
+    return f"{display_path(folder.parent)}/{folder.name}"

@@ -225,7 +225,7 @@ def test_the_terminal_ends_with_the_answer(pytester: pytest.Pytester, specs: Pat
             "loo * holds *",
             "attnlrp * VIOLATED[*] * holds",
             "[*] violated, as its spec claims",
-            "report: reports/latest/index.html (summary.md and results.json beside it)",
+            "report: reports/latest/index.html (summary.md and results.json beside it; kept as *-specs)",
         ]
     )
 
