@@ -60,12 +60,12 @@ class Reporter:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what an item measured, and save it soon, so that a run that is killed loses little."""
         text: str | None = getattr(report, "axioms_record", None)
+        if self._is_kept and self.results.is_empty and (text is not None or hasattr(report, "axioms_error")):
+            self._shown_folder = point_latest(self.results.folder)
         if text is not None:
             check = CheckRecord.model_validate_json(text)
             texts: dict[str, str] = getattr(report, "axioms_methods", {})
             methods = {name: MethodRecord.model_validate_json(made_of) for name, made_of in texts.items()}
-            if self._is_kept and self.results.is_empty:
-                self._shown_folder = point_latest(self.results.folder)
             self.results.add(check, methods)
             self._save()
             self._save_summary()
