@@ -1,8 +1,9 @@
 """pytest-axioms: attribution methods for Transformers, checked against axioms stated in YAML."""
 
 from axioms import methods, papers, properties, rewrites, subjects  # noqa: F401  (imported to fill the registries)
+from axioms.core.entries import Metric
 from axioms.core.errors import NotApplicable, NotDefined
-from axioms.core.registry import Metric, axiom, data, method, rewrite, rule, subject
+from axioms.core.registry import axiom, data, method, rewrite, rule, subject
 from axioms.engine.attribution import Attribution, Decomposition
 from axioms.engine.composite import Composite, Entry, RuleRef
 from axioms.engine.register import register_operation

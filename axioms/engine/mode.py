@@ -46,6 +46,9 @@ class Handler:
         """Return the value of a call."""
         return func(*args, **kwargs)
 
+    def leave(self) -> None:
+        """Do what is to be done after a forward pass: by itself, nothing."""
+
 
 class Interpreter(Handler):
     """Reads calls as operations and keeps the facts of their values; by itself it changes nothing."""

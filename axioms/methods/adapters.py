@@ -20,8 +20,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from axioms.core.entries import Method
 from axioms.core.errors import InputError, MissingPackage, UnknownName, did_you_mean
-from axioms.core.registry import METHODS, Method
+from axioms.core.registry import METHODS
 from axioms.engine.attribution import Decomposition
 
 if TYPE_CHECKING:

@@ -185,8 +185,10 @@ def _direction(model: Model, inputs: Inputs, target: Target, final: Normalized) 
     with torch.enable_grad(), _leaf_before(model.module.get_submodule(final.path), final.input) as leaves:
         # In a context of its own: no relevance is propagated here, so nothing of it belongs in a ledger.
         output = target(Context().run(forward, model, inputs.with_features(inputs.features.detach()), held))
-        (gradient,) = torch.autograd.grad(output.sum(), leaves)
-    return gradient.reshape(*inputs.features.shape[:2], -1), output.detach()
+        gradients = torch.autograd.grad(output.sum(), leaves, allow_unused=True)
+    if len(gradients) != 1 or gradients[0] is None:
+        raise _unfit("its final norm is called more than once, or nothing reads it")
+    return gradients[0].reshape(*inputs.features.shape[:2], -1), output.detach()
 
 
 @contextmanager

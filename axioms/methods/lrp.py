@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from axioms.core.entries import Method
 from axioms.core.errors import InputError, UnknownName
-from axioms.core.registry import METHODS, RULES, Method, method
+from axioms.core.registry import METHODS, RULES, method
 from axioms.engine import rules as _rules  # noqa: F401  (registers them)
 from axioms.engine.composite import Composite, Entry, RuleRef
 

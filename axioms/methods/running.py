@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from axioms.core.entries import Method
 from axioms.core.errors import InputError
-from axioms.core.registry import Method
 from axioms.engine.attribution import Attribution, Decomposition, Swept
 from axioms.model.inputs import Inputs
 from axioms.model.targets import Target

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from axioms.core.entries import Metric
 from axioms.core.errors import InputError
 from axioms.core.lazy import np
-from axioms.core.registry import Metric, axiom
+from axioms.core.registry import axiom
 from axioms.core.sweeps import KINDS, SweepKind
 from axioms.core.values import Values, as_numpy
 from axioms.properties.bypass_gain import bypass_gain

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from axioms.core.entries import Metric
 from axioms.core.errors import InputError, NotDefined
-from axioms.core.registry import Metric, axiom
+from axioms.core.registry import axiom
 from axioms.core.values import Values
 from axioms.properties.helpers.views import GAP, SideView
 

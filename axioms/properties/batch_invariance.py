@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from axioms.core.entries import Metric
 from axioms.core.errors import InputError
-from axioms.core.registry import Metric, axiom
+from axioms.core.registry import axiom
 from axioms.core.values import Values
 from axioms.properties.helpers.views import GAP, SideView
 

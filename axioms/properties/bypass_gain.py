@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from axioms.core.registry import Metric, axiom
+from axioms.core.entries import Metric
+from axioms.core.registry import axiom
 from axioms.core.sweeps import KINDS, SweepKind
 from axioms.core.values import Values
 from axioms.properties.helpers.sweeps import tables

@@ -6,7 +6,8 @@ so that the answers of the model under one setting serve the others.
 
 from __future__ import annotations
 
-from axioms.core.registry import Metric, axiom
+from axioms.core.entries import Metric
+from axioms.core.registry import axiom
 from axioms.core.sweeps import KINDS, SweepKind
 from axioms.core.values import Values
 from axioms.properties.helpers.areas import areas

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from axioms.core.entries import Metric
 from axioms.core.errors import InputError
 from axioms.core.lazy import np
-from axioms.core.registry import METHODS, Metric, axiom
+from axioms.core.registry import METHODS, axiom
 from axioms.core.values import Values
 from axioms.properties.helpers.views import SideView
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from axioms.core.registry import Metric, axiom
+from axioms.core.entries import Metric
+from axioms.core.registry import axiom
 from axioms.core.values import Values, relative_gap
 from axioms.properties.helpers.views import PairView
 

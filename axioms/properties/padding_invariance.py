@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from axioms.core.entries import Metric
 from axioms.core.errors import InputError, NotDefined
 from axioms.core.lazy import np
-from axioms.core.registry import Metric, axiom
+from axioms.core.registry import axiom
 from axioms.core.values import Values, as_numpy, divided
 from axioms.properties.helpers.views import GAP, NOTHING, SideView
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from axioms.core.entries import Metric
 from axioms.core.lazy import np
-from axioms.core.registry import Metric, axiom
+from axioms.core.registry import axiom
 from axioms.core.values import Values, as_numpy, relative_gap
 from axioms.properties.helpers.views import SideView
 

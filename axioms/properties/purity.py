@@ -7,8 +7,9 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from axioms.core.entries import Metric
 from axioms.core.lazy import np
-from axioms.core.registry import Metric, axiom
+from axioms.core.registry import axiom
 from axioms.core.values import Values, relative_gap
 from axioms.properties.helpers.state import GROUPS, watched
 from axioms.properties.helpers.views import SideView

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from axioms.core.entries import Metric
 from axioms.core.lazy import np
-from axioms.core.registry import Metric, axiom
+from axioms.core.registry import axiom
 from axioms.core.values import Values
 from axioms.properties.helpers.truth import agreement_of
 from axioms.properties.helpers.views import SideView

@@ -146,4 +146,4 @@ def reassociate(model: nn.Module) -> nn.Module:
     from axioms.rewrites.patterns.calls import run_under
     from axioms.rewrites.patterns.products import Regrouped
 
-    return run_under(model, Regrouped, "matrix product of three computed values without a softmax in between")
+    return run_under(model, Regrouped)

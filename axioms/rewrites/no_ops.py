@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import wraps
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from axioms.core.lazy import torch
 from axioms.core.registry import rewrite
@@ -27,20 +27,11 @@ def insert_identities(model: nn.Module) -> nn.Module:
 
 
 def _insert(model: nn.Module, renew: NoOp, review: NoOp) -> nn.Module:
-    """Make the forward pass of the model, which is a copy, insert no-ops; its copies do so too."""
-    kind = type(model)
+    """Make the forward pass of the model, which is a copy, insert no-ops."""
+    from axioms.engine.handlers.insert import Insertion
+    from axioms.rewrites.patterns.calls import run_under
 
-    @wraps(kind.forward)
-    def forward(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
-        from axioms.engine.handlers.insert import Insertion
-        from axioms.engine.mode import Mode
-
-        with Mode(Insertion(renew, review)):
-            return kind.forward(self, *args, **kwargs)
-
-    name = f"{kind.__name__}With{renew.__name__.rpartition('_')[2].capitalize()}"
-    model.__class__ = type(name, (kind,), {"forward": forward, "__module__": __name__})
-    return model
+    return run_under(model, partial(Insertion, renew, review))
 
 
 def _review(x: Tensor) -> Tensor:

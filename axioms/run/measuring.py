@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from axioms.core.registry import AXIOMS, Axiom
+from axioms.core.entries import Axiom
+from axioms.core.registry import AXIOMS
 from axioms.core.values import Values
 from axioms.run.case import Case, identity
 from axioms.spec import MethodRef

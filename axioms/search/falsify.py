@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from axioms.core.entries import Method
 from axioms.core.errors import AxiomsError, MissingPackage, UncoveredOperation
-from axioms.core.registry import METHODS, Method
+from axioms.core.registry import METHODS
 from axioms.methods.running import run_method
 from axioms.model.inputs import read_inputs
 from axioms.model.module import Model

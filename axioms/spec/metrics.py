@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from axioms.core.entries import Axiom
 from axioms.core.errors import did_you_mean
-from axioms.core.registry import AXIOMS, Axiom
+from axioms.core.registry import AXIOMS
 from axioms.spec.bounds import Bound
 
 AGGREGATES = ("mean", "max", "min", "median")

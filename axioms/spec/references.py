@@ -14,8 +14,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from axioms.core.entries import Registered
 from axioms.core.errors import InputError, UnknownName, did_you_mean
-from axioms.core.registry import AXIOMS, DATA, METHODS, REWRITES, SUBJECTS, Registered, Registry
+from axioms.core.registry import AXIOMS, DATA, METHODS, REWRITES, SUBJECTS, Registry
 from axioms.subjects.fixtures import find_descriptor
 from axioms.subjects.models.hub import named_directly
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from axioms.core.registry import AXIOMS, Axiom
+from axioms.core.entries import Axiom
+from axioms.core.registry import AXIOMS
 from axioms.core.source import Document, Path_
 from axioms.model.removals import Removal
 from axioms.spec.bounds import Bound

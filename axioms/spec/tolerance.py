@@ -7,8 +7,9 @@ from fnmatch import fnmatchcase
 
 from pydantic import Field, model_validator
 
+from axioms.core.entries import Axiom
 from axioms.core.errors import did_you_mean
-from axioms.core.registry import AXIOMS, Axiom
+from axioms.core.registry import AXIOMS
 from axioms.spec.metrics import AGGREGATES, SIDES, split_metric
 from axioms.spec.references import Strict, fail
 

@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from axioms.core.entries import Registered
 from axioms.core.errors import InputError, Problem, SpecError, did_you_mean
-from axioms.core.registry import DATA, SUBJECTS, Registered
+from axioms.core.registry import DATA, SUBJECTS
 from axioms.core.source import Document, read
 from axioms.subjects.assets import find_asset
 from axioms.subjects.paths import resolved

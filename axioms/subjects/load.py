@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 
+from axioms.core.entries import Registered
 from axioms.core.errors import InputError
-from axioms.core.registry import DATA, SUBJECTS, Registered
+from axioms.core.registry import DATA, SUBJECTS
 from axioms.subjects.assets import Report, locate
 from axioms.subjects.data import Data
 from axioms.subjects.fixtures import Descriptor, find_descriptor

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from axioms.core.registry import Registered
+from axioms.core.entries import Registered
 
 _FILE, _FOLDER = "a file", "a folder, or a name"
 

@@ -15,8 +15,9 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from axioms.core.dtypes import KeepFloat64
+from axioms.core.entries import Method
 from axioms.core.errors import InputError, NotDefined
-from axioms.core.registry import METHODS, Method
+from axioms.core.registry import METHODS
 from axioms.model.inputs import Inputs, read_inputs
 from axioms.model.module import Model
 from axioms.model.padding import padded

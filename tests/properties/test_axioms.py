@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from axioms.core.entries import Method
 from axioms.core.errors import InputError
-from axioms.core.registry import METHODS, Method
+from axioms.core.registry import METHODS
 from axioms.run.runner import Result, Runner
 from axioms.spec import expand_file
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from axioms.core.registry import METHODS, Method
+from axioms.core.entries import Method
+from axioms.core.registry import METHODS
 from axioms.run.runner import Runner
 from axioms.spec import expand_file
 

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 import torch
 
+from axioms.core.entries import Method
 from axioms.core.errors import InputError
-from axioms.core.registry import METHODS, Method
+from axioms.core.registry import METHODS
 from axioms.engine.attribution import Attribution
 from axioms.model.module import Model
 from axioms.properties.helpers.views import SideView

@@ -9,8 +9,9 @@ import pytest
 import torch
 from torch import nn
 
+from axioms.core.entries import Rewrite
 from axioms.core.errors import NotApplicable, RewriteError
-from axioms.core.registry import REWRITES, Rewrite, rewrite
+from axioms.core.registry import REWRITES, rewrite
 from axioms.model.inputs import Inputs, read_inputs
 from axioms.rewrites.apply import apply_rewrite, checked_rewrite
 from axioms.subjects.data import random_images, random_points, random_tokens

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from axioms.core.registry import METHODS, Method
+from axioms.core.entries import Method
+from axioms.core.registry import METHODS
 from axioms.run.cache import Cache
 from axioms.run.runner import Runner
 from axioms.spec import expand_file

@@ -148,7 +148,8 @@ def test_the_matrix_claims_nothing_against_methods_of_the_function(root: Path) -
 
 def test_a_pair_takes_relevance_back_to_where_it_was(write_spec: Write) -> None:
     """Seeded fault: a method that sees the order of the batch is caught by reordering it."""
-    from axioms.core.registry import METHODS, Method
+    from axioms.core.entries import Method
+    from axioms.core.registry import METHODS
 
     text = SPEC.replace("PAIR", "rewrite: reorder_batch").replace("lrp_gamma", "by_place")
 

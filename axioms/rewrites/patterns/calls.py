@@ -9,52 +9,55 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
 from axioms.core.errors import NotApplicable
+from axioms.engine.mode import Handler, Mode
 from axioms.rewrites.patterns.layers import replace_modules
 from axioms.rewrites.patterns.modules import Written
 
 Function = Callable[..., Tensor]
 
 
-class ReplacedCalls(TorchFunctionMode):
-    """While active, some functions are computed by others, whose torch calls every mode outside sees."""
+class ReplacedCalls(Handler):
+    """Computes some functions by others, whose torch calls every mode outside sees."""
 
-    def __init__(self, written: Mapping[str, Function]) -> None:
-        super().__init__()
-        self.written = written
+    def __init__(self, written: Mapping[str, Function], what: str) -> None:
+        self.written, self.what = written, what
         self.count = 0
 
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+    def leave(self) -> None:
+        """Raise `NotApplicable` after a forward pass in which nothing was replaced."""
+        if self.count == 0:
+            raise NotApplicable(f"the model computes no {self.what}.")
+
+    def see(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the value of a call, by the other function where there is one."""
         written = self.written.get(getattr(func, "__name__", ""))
         if written is None:
-            return func(*args, **(kwargs or {}))
+            return func(*args, **kwargs)
         self.count += 1
-        return written(*args, **(kwargs or {}))
+        return written(*args, **kwargs)
 
 
-def run_under(model: nn.Module, mode: Callable[[], ReplacedCalls], what: str) -> nn.Module:
-    """Return the model with its forward pass under a mode; a pass in which the mode met no call is `NotApplicable`."""
+def run_under(model: nn.Module, make: Callable[[], Handler]) -> nn.Module:
+    """Return the model with each of its forward passes under a mode with a new handler."""
     plain = type(model).forward
 
     @functools.wraps(plain)
     def forward(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
-        with mode() as calls:
+        handler = make()
+        with Mode(handler):
             result = plain(self, *args, **kwargs)
-        if calls.count == 0:
-            raise NotApplicable(f"the model computes no {what}.")
+        handler.leave()
         return result
 
-    model.forward = MethodType(forward, model)
+    model.forward = MethodType(forward, model)  # bound, so that a copy of the model runs its own
     return model
 
 
 def rewrite_calls(model: nn.Module, written: Mapping[str, Function], what: str) -> nn.Module:
     """Return the model with these torch functions computed by others."""
-    return run_under(model, functools.partial(ReplacedCalls, written), what)
+    return run_under(model, functools.partial(ReplacedCalls, written, what))
 
 
 def rewrite_activation(

@@ -13,18 +13,17 @@ PRODUCTS = ("matmul", "__matmul__", "bmm")
 
 
 class Regrouped(ReplacedCalls):
-    """While active, the product of a product and another value is computed the other way round."""
+    """Computes the product of a product and another value the other way round."""
 
     def __init__(self) -> None:
-        super().__init__({})
+        super().__init__({}, "matrix product of three computed values without a softmax in between")
         self.factors: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
         """By the identity of a product: itself (which keeps the identity its own) and its factors."""
 
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+    def see(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the value of a call, regrouped where it is a product of a product."""
         if getattr(func, "__name__", "") not in PRODUCTS or len(args) != 2:
-            return func(*args, **(kwargs or {}))
+            return func(*args, **kwargs)
         left, right = args
         if id(left) in self.factors:
             _, first, second = self.factors[id(left)]

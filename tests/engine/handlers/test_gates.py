@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -65,7 +66,13 @@ def test_a_learned_sink_has_no_gate() -> None:
     from transformers import GptOssConfig, GptOssForCausalLM
 
     torch.manual_seed(0)
-    size = {"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "head_dim": 8}
+    size: dict[str, Any] = {
+        "vocab_size": 40,
+        "hidden_size": 16,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "head_dim": 8,
+    }
     config = GptOssConfig(**size, num_key_value_heads=1, intermediate_size=24, num_local_experts=4, pad_token_id=0)
     config._attn_implementation = config._experts_implementation = "eager"
     module = GptOssForCausalLM(config).double().eval()

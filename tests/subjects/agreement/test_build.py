@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import torch
 
+from axioms.core.entries import Registered
 from axioms.core.errors import InputError
-from axioms.core.registry import DATA, SUBJECTS, Registered
+from axioms.core.registry import DATA, SUBJECTS
 from axioms.model.targets import choose
 from axioms.run.build import build_subject
 from axioms.spec import Run, Subject

@@ -1,0 +1,138 @@
+"""What can be registered: methods, rules, axioms, rewrites and builders, each a function with options."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, create_model
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A function under a name; its keyword-only parameters are the options that a spec may set."""
+
+    name: str
+    function: Callable[..., Any]
+
+    @property
+    def summary(self) -> str:
+        """The first line of the docstring."""
+        return (inspect.getdoc(self.function) or "").split("\n", 1)[0]
+
+    def options_model(self) -> type[BaseModel]:
+        """A strict pydantic model of the options, made from the signature."""
+        return _options_model(self.name, self.function)
+
+    @property
+    def required(self) -> list[str]:
+        """The options that have no default."""
+        parameters = _signature(self.function).parameters.values()
+        keywords = [each for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
+        return [each.name for each in keywords if each.default is inspect.Parameter.empty]
+
+    def takes(self, option: str) -> bool:
+        """Whether the function has this keyword-only parameter."""
+        parameter = _signature(self.function).parameters.get(option)
+        return parameter is not None and parameter.kind is inspect.Parameter.KEYWORD_ONLY
+
+
+_signature = cache(inspect.signature)
+
+
+def _place(function: Callable[..., Any]) -> tuple[str, int]:
+    """Return the file and line where a function stands, or where it was made."""
+    code = getattr(function, "__code__", None)
+    return getattr(function, "__place__", ("", 0) if code is None else (code.co_filename, code.co_firstlineno))
+
+
+def is_other(known: Callable[..., Any], new: Callable[..., Any]) -> bool:
+    """Tell whether a function is another one, and not the same after its module was loaded anew."""
+    if (known.__module__, known.__qualname__) != (new.__module__, new.__qualname__):
+        return True
+    return _place(known)[0] == _place(new)[0] and _place(known)[1] != _place(new)[1]
+
+
+def place_name(function: Callable[..., Any]) -> str:
+    """Return the module and line of a function, for a message."""
+    return f"{function.__module__} (line {_place(function)[1]})"
+
+
+@cache
+def _options_model(name: str, function: Callable[..., Any]) -> type[BaseModel]:
+    fields: dict[str, Any] = {}
+    extra: Literal["allow", "forbid"] = "forbid"
+    for parameter in _signature(function).parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            extra = "allow"
+        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+            continue
+        annotation: Any = parameter.annotation
+        if annotation is inspect.Parameter.empty:
+            annotation = Any
+        elif isinstance(annotation, str):  # `from __future__ import annotations` leaves the source text
+            annotation = eval(annotation, function.__globals__)
+        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+        fields[parameter.name] = (annotation, default)
+    return create_model(name, __config__=ConfigDict(extra=extra, strict=True), **fields)
+
+
+@dataclass(frozen=True)
+class Method(Registered):
+    """A function from (model, inputs, target) to one relevance per feature."""
+
+    passes: float | None = 1.0
+    """Forward-and-backward passes it costs; None where that depends on the input's length."""
+    composite: Callable[[], Any] | None = None
+    """The rules that it is made of, with its options as they are by default; None where it is made of none."""
+
+
+@dataclass(frozen=True)
+class Rule(Registered):
+    """How relevance crosses one operation: `function(operation, *, options) -> value` with another backward pass."""
+
+    on: tuple[str, ...] = ()
+    """The kinds of operations that it is for."""
+    explicit: Callable[..., Any] | None = None
+    """The same rule as a share of relevance, `explicit(step, *, options) -> value`; None where it has no such form."""
+    absorbs: Callable[..., Any] | None = None
+    """What it keeps back, in closed form: `absorbs(operation, value, options) -> {category: coefficients}`."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number (or list) that an axiom measures."""
+
+    about: str
+    kind: str = "per_example"
+    """`per_example` (n values, aggregated), `scalar`, `vector` (compared as a whole), or `curve` (one for each example
+    on a common grid, of removed shares or of layers, of which the mean stands for all)."""
+    rounding: bool = False
+    """Zero in exact arithmetic, so that a bound on it cannot be tighter than the dtype's rounding."""
+    moves: tuple[float, float] | None = None
+    """By how much it may differ from a baseline, absolutely and relatively, where a spec states no tolerance; None for
+    the default of the run's dtype."""
+
+
+@dataclass(frozen=True)
+class Axiom(Registered):
+    """A property with metrics. `scope` says whether it looks at a pair or at each side by itself."""
+
+    scope: str = "side"
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    expect: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The bounds that hold where a spec states none."""
+    methodless: bool = False
+    """Looks at the models only (forward equivalence): one check per spec, not one per method."""
+    timed: bool = False
+    """Measures time, so that what an earlier run measured says nothing about this one."""
+
+
+@dataclass(frozen=True)
+class Rewrite(Registered):
+    """A change that keeps the function: of a model (which is a copy of the caller's), or of the inputs."""
+
+    of: Literal["model", "inputs"] = "model"
