@@ -19,6 +19,7 @@ from axioms.engine.parse import Call, Unreadable
 from axioms.engine.where import Where
 
 OTHER = Row(kinds.OTHER)
+UNREMARKABLE = frozenset((kinds.MOVE, kinds.SAME))
 INFORMATIVE = frozenset((kinds.ACTIVATION, kinds.SOFTMAX, kinds.PRODUCT, kinds.NORMALIZER))
 """Operations whose value has facts, whatever their operands have."""
 
@@ -89,8 +90,8 @@ class Interpreter(Handler):
             if known:
                 facts.cross(row.kind, func, args, kwargs, value, path=self.where.path)
             return value
-        if row.read is None and row.kind in kinds.MOVING and not known:  # most calls: nothing to know or to do
-            return self.compute(Call(name, func, args, kwargs), row.kind)
+        if not known and row.read is None and row.kind in UNREMARKABLE:  # most calls: nothing to know or to do
+            return func(*args, **kwargs)
         return self.evaluate(Call(name, func, args, kwargs), row)
 
     def evaluate(self, call: Call, row: Row) -> Any:
