@@ -1,6 +1,7 @@
 """The pytest plugin: a thin skin around checks and their runner."""
 
 from axioms.plugin.collect import pytest_collect_file, pytest_collection_modifyitems
+from axioms.plugin.distribution import pytest_xdist_make_scheduler
 from axioms.plugin.items import axioms_runner, pytest_runtest_makereport
 from axioms.plugin.options import pytest_addoption
 from axioms.plugin.session import pytest_configure, pytest_report_header
@@ -13,4 +14,5 @@ __all__ = [
     "pytest_configure",
     "pytest_report_header",
     "pytest_runtest_makereport",
+    "pytest_xdist_make_scheduler",
 ]

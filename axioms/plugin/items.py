@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from axioms.core.errors import AssetMissing, AxiomsError, MissingPackage, NotApplicable, display_path
+from axioms.core.workers import share_threads, this_worker
 from axioms.plugin.options import assets_required, cache_of, overrides
 from axioms.plugin.progress import Progress
 from axioms.report.text import effect, show
@@ -34,6 +35,7 @@ def axioms_runner(request: pytest.FixtureRequest) -> Generator[Runner]:
     """Give all checks of a session one runner, so that they share subjects and attributions."""
     from axioms.run.runner import Runner
 
+    share_threads(this_worker())
     cache = cache_of(request.config)
     yield Runner(overrides(request.config), Progress(request.config), cache)
     if cache.reused:

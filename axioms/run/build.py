@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from axioms.core.errors import InputError, SubjectWarning
+from axioms.core.workers import gpu_of, this_worker
 from axioms.model.inputs import read_inputs
 from axioms.model.module import Model
 from axioms.model.removals import Removal
@@ -30,7 +31,7 @@ def placement(run: Run) -> Placement:
     """Return the run's device (`auto` is CUDA where there is one) and dtype."""
     name = run.device
     if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
+        name = gpu_of(this_worker()) if torch.cuda.is_available() else "cpu"
     try:
         device = torch.device(name)
     except RuntimeError:
