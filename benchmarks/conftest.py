@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -90,7 +90,7 @@ def settings(pytestconfig: pytest.Config) -> Settings:
 
 
 @pytest.fixture
-def compare(benchmark: Any, settings: Settings) -> Iterator[Callable[..., float]]:
+def compare(benchmark: Any, settings: Settings) -> Callable[..., float]:
     """A function that measures our call in turns with a peer's, adds a row to the table and judges its goal."""
 
     def measure(
@@ -111,7 +111,7 @@ def compare(benchmark: Any, settings: Settings) -> Iterator[Callable[..., float]
             assert row.median <= goal, f"{name}: {row.median:.2f} of {of}, and the goal is {goal}"
         return row.median
 
-    yield measure
+    return measure
 
 
 def seconds(call: Call) -> float:

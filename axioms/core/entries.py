@@ -88,6 +88,8 @@ class Method(Registered):
     """Forward-and-backward passes it costs; None where that depends on the input's length."""
     composite: Callable[[], Any] | None = None
     """The rules that it is made of, with its options as they are by default; None where it is made of none."""
+    settles: bool = False
+    """Whether its own first pass chooses the target, by `target.settle(outputs)`; else the model is run for that."""
 
 
 @dataclass(frozen=True)

@@ -67,17 +67,19 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def method(
-    name: str, *, passes: float | None = 1.0, composite: Callable[[], Any] | None = None
+    name: str, *, passes: float | None = 1.0, composite: Callable[[], Any] | None = None, settles: bool = False
 ) -> Callable[[Function], Function]:
     """Register an attribution method: `function(model, inputs, target, *, options) -> scores`.
 
     `model(inputs)` gives the outputs, `target(outputs)` the number to explain per example, and
     `inputs.features` is what to attribute to. The scores have the shape of the features, or batch x features.
-    `composite` gives the rules of a method that is made of them, for the table of methods.
+    `composite` gives the rules of a method that is made of them, for the table of methods. A method that `settles`
+    runs the model on the inputs as they are before it reads the target, and tells it so by `target.settle(outputs)`:
+    `axioms.attribute` then needs no forward pass of its own to choose it.
     """
 
     def register(function: Function) -> Function:
-        METHODS.add(Method(name, function, passes=passes, composite=composite))
+        METHODS.add(Method(name, function, passes=passes, composite=composite, settles=settles))
         return function
 
     return register

@@ -36,6 +36,8 @@ class Attribution:
     """Where relevance went that did not reach the features; only where it was asked for."""
     at: Tensor | None = None
     """Relevance at the place that was asked for, in the shape of the value there: batch x tokens x neurons, ..."""
+    notes: tuple[str, ...] = ()
+    """Sentences about how it was computed, such as why leave-one-out could not reuse what removals share."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from axioms.model.targets import Target
 
 
-@method("loo_adaptive", passes=None)
+@method("loo_adaptive", passes=None, settles=True)
 def loo_adaptive(
     model: Model,
     inputs: Inputs,
@@ -50,9 +50,11 @@ def loo_adaptive(
     if estimate == "removal_taylor":
         scores, output = taylor(model, inputs, target, order)
     else:
-        scores = removal_grouped(model, inputs, target, order=order)
         with torch.no_grad():
-            output = target(model(inputs))
+            outputs = model(inputs)
+        target.settle(outputs)
+        output = target(outputs)
+        scores = removal_grouped(model, inputs, target, order=order)
     units = units_of(inputs)
     sums = torch.zeros_like(scores).scatter_add_(1, units.clamp(min=0), scores.masked_fill(units < 0, 0))
     ranked = sums.abs().argsort(dim=1, descending=True, stable=True)[:, :exact]

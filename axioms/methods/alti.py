@@ -39,7 +39,7 @@ ENTRIES = 2**24
 """How many numbers of T are held at once."""
 
 
-@method("alti_logit", passes=2 / 3)
+@method("alti_logit", passes=2 / 3, settles=True)
 def alti_logit(
     model: Model, inputs: Inputs, target: Target, *, initial: Literal["omitted", "last_token"] = "omitted"
 ) -> Decomposition:
@@ -91,7 +91,9 @@ def logit_shares(model: Model, inputs: Inputs, target: Target) -> Shares:
 
     from axioms.engine.handlers.observe import observe
 
-    blocks, final = _structure(observe(model, inputs), inputs)
+    seen = observe(model, inputs)
+    target.settle(seen.output)
+    blocks, final = _structure(seen, inputs)
     direction, output = _direction(model, inputs, target, final)
     with torch.no_grad():
         state = _stream(final, inputs)

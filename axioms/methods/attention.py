@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from axioms.model.targets import Target
 
 
-@method("attention_rollout", passes=1 / 3)
+@method("attention_rollout", passes=1 / 3, settles=True)
 def attention_rollout(
     model: Model, inputs: Inputs, target: Target, *, read: Literal["auto", "first", "last"] = "auto"
 ) -> Tensor:
@@ -31,15 +31,14 @@ def attention_rollout(
     from axioms.engine.handlers.observe import observe
 
     seen = observe(model, inputs)
+    target.settle(seen.output)
     length = inputs.features.shape[1]
     means = [attention.weights.mean(1) for attention in seen.attentions]
     if not means:
         raise NotDefined("attention_rollout needs attention weights, and no softmax of this model gave any.")
     if any(mean.shape[-1] != length for mean in means):
-        found = ", ".join(sorted({str(mean.shape[-1]) for mean in means}))
-        raise NotDefined(
-            f"attention_rollout needs one position per feature ({length}); the model attends over {found}."
-        )
+        keys = ", ".join(sorted({str(mean.shape[-1]) for mean in means}))
+        raise NotDefined(f"attention_rollout needs one position per feature ({length}); the model attends over {keys}.")
     identity = torch.eye(length, dtype=means[0].dtype, device=means[0].device)
     rollout = identity[_read_position(read, inputs, seen, means)].unsqueeze(1)
     real = real_pairs(inputs)
@@ -50,7 +49,7 @@ def attention_rollout(
 
 
 def real_pairs(inputs: Inputs) -> Tensor:
-    """Queries x keys that are both no padding: what a padded query attends to means nothing, and may be NaN."""
+    """Return where query and key are both no padding: what a padded query attends to means nothing, and may be NaN."""
     import torch
 
     mask = inputs.fixed.get("attention_mask")

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from axioms.core.errors import InputError
 from axioms.core.registry import METHODS
 from axioms.engine.attribution import Attribution
-from axioms.methods.running import run_method
+from axioms.methods.running import run_method_choosing
 from axioms.model.inputs import read_inputs
-from axioms.model.targets import choose
 
 if TYPE_CHECKING:
     import torch
@@ -32,18 +31,16 @@ def attribute(
     at: str | None = None,
     **options: Any,
 ) -> Attribution:
-    """The relevance of each feature for the target output.
+    """Return the relevance of every feature for the target output.
 
     `inputs` is a tensor (batch x features) or a mapping for the model's forward pass; `target` is `predicted`, a class
     number, a tensor with one per example, or `{"probability": ...}` or `{"logit_difference": ...}`; `remove` is what
     removing a feature means (`"delete"`, `{"kind": "delete", "chunk": 16}`); `options` are the method's own. With
-    `ledger=True` the result says what biases, positions, the stabilizer, softmax and norms kept;
+    `ledger=True` the result says what biases, positions, the stabilizer, softmax and norms absorbed;
     `print(result.ledger.table())`. An operation that no rule covers raises; with `strict=False` relevance crosses it by
     the plain gradient, and the ledger says so. With `at`, the result holds the relevance there as well: `layer.6`,
     `layer.6.heads`, or the path of a module.
     """
-    import torch
-
     from axioms.engine.handlers.ledger import recording
     from axioms.engine.handlers.tap import tapping
     from axioms.engine.nesting import from_scratch
@@ -53,15 +50,12 @@ def attribute(
     wrapped = Model(model)
     with lock_of(model), from_scratch(model):
         read = read_inputs(model, inputs, remove)
-        with torch.no_grad(), wrapped.at_rest():
-            outputs = wrapped(read)
-            chosen = choose(target, outputs)
         size = len(read) if at else batch_size or len(read)
         books = recording(strict=strict) if ledger or not strict else nullcontext()
-        with books as kept, tapping(at) if at else nullcontext() as tap:
-            found = run_method(entry, wrapped, read, chosen, chosen(outputs), batch_size=size, options=options)
-    if kept is not None and not kept.entries and not kept.uncovered:
+        with books as book, tapping(at) if at else nullcontext() as tap:
+            attribution = run_method_choosing(entry, wrapped, read, target, batch_size=size, options=options)
+    if book is not None and not book.entries and not book.uncovered:
         raise InputError(f"method {method!r} does not propagate relevance, so it has no ledger.")
     if tap is not None and tap.relevance is None:
         raise InputError(f"method {method!r} brought no relevance to {at!r}.")
-    return replace(found, ledger=kept, at=None if tap is None else tap.relevance)
+    return replace(attribution, ledger=book, at=None if tap is None else tap.relevance)

@@ -46,7 +46,7 @@ def block_composite(nodes: int = 16) -> Composite:
     return attnlrp_composite().then(Entry("block", RuleRef("aumann_shapley", {"nodes": nodes})))
 
 
-@method("block_lrp", passes=None, composite=block_composite)
+@method("block_lrp", passes=None, composite=block_composite, settles=True)
 def block_lrp(model: Model, inputs: Inputs, target: Target, *, nodes: int = 16) -> Tensor:
     """AttnLRP with each attention block as one operation, by Aumann-Shapley with `nodes` Gauss-Legendre nodes."""
     from axioms.engine.handlers.propagate import propagate

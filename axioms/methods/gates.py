@@ -1,6 +1,6 @@
 """Leave-one-out by gates: f(1) - f(1 - e_j), estimated for all features at once from a few gradients.
 
-The gates g (axioms/engine/gates.py) belong to the *removal*, not to the model's code: f(g) is one function,
+The gates g (axioms/engine/handlers/gates.py) belong to the *removal*, not to the model's code: f(g) is one function,
 whatever way the model computes it.
 
 *Invariance.* Two implementations that compute the same f(g) for every g, and not only at g = 1, have the same
@@ -27,6 +27,7 @@ not best*: on SmolLM2 (specs/full/remedies_smollm2.yaml) `first` gives 0.28 and,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from axioms.core.errors import InputError
@@ -44,7 +45,7 @@ Order = Literal["first", "exact_block"]
 """The derivative itself, or with the exact change of each attention in place of its derivative."""
 
 
-@method("removal_taylor", passes=1)
+@method("removal_taylor", passes=1, settles=True)
 def removal_taylor(model: Model, inputs: Inputs, target: Target, *, order: Order = "first") -> Tensor:
     """The derivative of the output with respect to each feature's removal gate, at the gates wide open.
 
@@ -83,45 +84,49 @@ def removal_grouped(
     for group in range(groups):
         chosen = there & (member == group)
         gates = torch.where(chosen, level, 1.0).to(scores)
-        found, _ = slopes(model, inputs, target, gates, exact_blocks=order == "exact_block")
-        scores = torch.where(chosen, found, scores)
+        of_group, _ = slopes(model, inputs, target, gates, exact_blocks=order == "exact_block")
+        scores = torch.where(chosen, of_group, scores)
     return shared(inputs, scores)
 
 
 def best_order(inputs: Inputs) -> Order:
-    """`exact_block` where it is defined: it costs nothing more, and came closer to leave-one-out."""
+    """Return `exact_block` where it is defined: it costs nothing more, and came closer to leave-one-out."""
     return "exact_block" if inputs.removal.kind == "attention_mask" else "first"
 
 
 def taylor(model: Model, inputs: Inputs, target: Target, order: Order) -> tuple[Tensor, Tensor]:
-    """The scores of `removal_taylor`, and the target's output, which its forward pass has computed."""
+    """Return the scores of `removal_taylor`, and the target's output, which its forward pass has computed."""
     import torch
 
+    def read(outputs: Tensor) -> Tensor:
+        target.settle(outputs)  # with all gates open they are the outputs of the inputs as they are
+        return target(outputs)
+
     gates = torch.ones(inputs.features.shape[:2], dtype=inputs.features.dtype, device=inputs.features.device)
-    found, output = slopes(model, inputs, target, gates, exact_blocks=order == "exact_block")
-    return shared(inputs, found), output
+    scores, output = slopes(model, inputs, read, gates, exact_blocks=order == "exact_block")
+    return shared(inputs, scores), output
 
 
 def slopes(
-    model: Model, inputs: Inputs, target: Target, gates: Tensor, *, exact_blocks: bool = False
+    model: Model, inputs: Inputs, target: Callable[[Tensor], Tensor], gates: Tensor, *, exact_blocks: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """d f / d g and f at these gates: one forward and one backward pass, or one of each for every draw of a removal."""
+    """Return d f / d g and f at these gates, by one forward and one backward pass for every draw of a removal."""
     import torch
 
     from axioms.engine.handlers.gates import gated
 
     gates = gates.detach().requires_grad_()
     draws = 1 if inputs.drawn is None else inputs.drawn.shape[1]
-    found, value = torch.zeros_like(gates), torch.zeros_like(gates[:, 0])
+    slope, value = torch.zeros_like(gates), torch.zeros_like(gates[:, 0])
     for draw in range(draws):
         output = target(gated(model, inputs, gates, exact_blocks=exact_blocks, draw=draw))
-        found = found + torch.autograd.grad(output.sum(), gates)[0] / draws
+        slope = slope + torch.autograd.grad(output.sum(), gates)[0] / draws
         value = value + output.detach() / draws
-    return found, value
+    return slope, value
 
 
 def shared(inputs: Inputs, scores: Tensor) -> Tensor:
-    """As leave-one-out shares them: a unit's features get equal parts of its sum; what is no candidate gets 0."""
+    """Share scores as leave-one-out does: a unit's features get equal parts of its sum, what is no candidate gets 0."""
     import torch
 
     units = inputs.units()
@@ -129,5 +134,6 @@ def shared(inputs: Inputs, scores: Tensor) -> Tensor:
         return scores
     place = units.clamp(min=0)
     scores = scores.masked_fill(units < 0, 0)
-    sums, counts = (torch.zeros_like(scores).scatter_add_(1, place, each) for each in (scores, (units >= 0).to(scores)))
+    there = (units >= 0).to(scores)
+    sums, counts = (torch.zeros_like(scores).scatter_add_(1, place, terms) for terms in (scores, there))
     return (sums / counts.clamp(min=1)).gather(1, place).masked_fill(units < 0, 0)

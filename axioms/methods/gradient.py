@@ -18,20 +18,22 @@ if TYPE_CHECKING:
 
 
 def plain_composite() -> Composite:
-    """No rules: every operation is crossed by its own gradient."""
+    """Return a composite without rules: every operation is crossed by its own gradient."""
     return Composite(())
 
 
 def differentiate(model: Model, inputs: Inputs, target: Target) -> Tensor:
-    """The gradient of each example's target with respect to its own features."""
+    """Return the gradient of every example's target with respect to its own features, where they are."""
     import torch
 
     features = inputs.features.detach().requires_grad_()
-    (result,) = torch.autograd.grad(target(model(inputs.with_features(features))).sum(), features)
-    return result
+    outputs = model(inputs.with_features(features))
+    target.settle(outputs)
+    (gradient,) = torch.autograd.grad(target(outputs).sum(), features)
+    return gradient
 
 
-@method("gradient", passes=1, composite=plain_composite)
+@method("gradient", passes=1, composite=plain_composite, settles=True)
 def gradient(model: Model, inputs: Inputs, target: Target) -> Tensor:
     """The gradient itself (Simonyan et al. 2014), summed over the width of an embedding.
 
@@ -40,13 +42,13 @@ def gradient(model: Model, inputs: Inputs, target: Target) -> Tensor:
     return differentiate(model, inputs, target)
 
 
-@method("gradient_x_input", passes=1, composite=plain_composite)
+@method("gradient_x_input", passes=1, composite=plain_composite, settles=True)
 def gradient_x_input(model: Model, inputs: Inputs, target: Target) -> Tensor:
     """Gradient times input (Shrikumar et al. 2016)."""
     return inputs.features * differentiate(model, inputs, target)
 
 
-@method("integrated_gradients", passes=None, composite=plain_composite)
+@method("integrated_gradients", passes=None, composite=plain_composite, settles=True)
 def integrated_gradients(
     model: Model,
     inputs: Inputs,
@@ -73,9 +75,11 @@ def integrated_gradients(
         places, weights = (np.arange(steps) + 0.5) / steps, np.full(steps, 1 / steps)
     start = torch.full_like(inputs.features, baseline)
     difference = inputs.features - start
+    with torch.no_grad():
+        outputs = model(inputs)
+        target.settle(outputs)  # before the path, on which other classes may be predicted
+        total = target(outputs) - target(model(inputs.with_features(start)))
     mean = torch.zeros_like(difference)
     for place, weight in zip(places.tolist(), weights.tolist(), strict=True):
         mean += weight * differentiate(model, inputs.with_features(start + place * difference), target)
-    with torch.no_grad():
-        total = target(model(inputs)) - target(model(inputs.with_features(start)))
     return Decomposition(difference * mean, total)

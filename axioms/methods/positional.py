@@ -24,7 +24,7 @@ LEARNED = ("wpe", "position_embeddings", "embed_positions", "position_embedding"
 """Names of modules that return a vector per position, which is added to the tokens' embeddings."""
 
 
-@method("pa_lrp", passes=1, composite=attnlrp_composite)
+@method("pa_lrp", passes=1, composite=attnlrp_composite, settles=True)
 def pa_lrp(
     model: Model,
     inputs: Inputs,
@@ -55,6 +55,7 @@ def pa_lrp(
             "pa_lrp needs rotary positions (a module with 'rotary' in its name) or learned ones (a module named "
             f"{', '.join(LEARNED)}); this model has neither."
         )
+    target.settle(outputs)
     output = target(outputs).sum()
     tokens, *others = torch.autograd.grad(output, [features, *(each.value for each in positions)], allow_unused=True)
     found = [_per_token(features, tokens)]

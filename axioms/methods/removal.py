@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
     from axioms.model.inputs import Inputs
     from axioms.model.module import Model
+    from axioms.model.prefix import Prefix
     from axioms.model.targets import Target
 
 
-@method("loo", passes=None)
+@method("loo", passes=None, settles=True)
 def loo(model: Model, inputs: Inputs, target: Target, *, rows: int = 1024) -> Tensor:
     """Leave-one-out: f(x) - f(x without feature i), exactly, up to `rows` rows in a forward pass.
 
@@ -24,6 +25,8 @@ def loo(model: Model, inputs: Inputs, target: Target, *, rows: int = 1024) -> Te
     equally. What is no candidate (padding, special tokens that are kept) has score 0.
     """
     import torch
+
+    from axioms.model.prefix import run_remembering
 
     if rows < 1:
         raise InputError(f"loo needs at least one row in a forward pass, not {rows}.")
@@ -35,15 +38,16 @@ def loo(model: Model, inputs: Inputs, target: Target, *, rows: int = 1024) -> Te
     else:
         example, unit = (number <= units.amax(dim=1, keepdim=True)).nonzero().T
     with torch.no_grad():
-        output = target(model(inputs))
-    shares = left_out(model, inputs, target, output, units, example, unit, rows=rows)
+        outputs, prefix = run_remembering(model, inputs)
+    target.settle(outputs)
+    shares = left_out(model, inputs, target, target(outputs), units, example, unit, rows=rows, prefix=prefix)
     scores = shares.new_zeros(batch, length)
     scores[example, unit] = shares
     return scores.gather(1, units.clamp(min=0)).masked_fill(units < 0, 0)
 
 
 def units_of(inputs: Inputs) -> Tensor:
-    """The number of the unit that each feature belongs to, batch x features; -1 where it is no candidate."""
+    """Return the number of the unit that every feature belongs to, batch x features; -1 where it is no candidate."""
     import torch
 
     units = inputs.units()
@@ -61,10 +65,11 @@ def left_out(
     unit: Tensor,
     *,
     rows: int,
+    prefix: Prefix | None = None,
 ) -> Tensor:
-    """What leaving out unit `unit[k]` of example `example[k]` takes from the target's `output`, per feature of it."""
+    """Return what leaving out unit `unit[k]` of example `example[k]` takes from the target's `output`, per feature."""
     from axioms.model.probe import probe
 
     removed = units[example] == unit.unsqueeze(1)
-    (cut,) = probe(model, inputs, [target], example, removed, rows=rows, progress=within_batch())
+    (cut,) = probe(model, inputs, [target], example, removed, prefix=prefix, rows=rows, progress=within_batch())
     return (output[example] - cut) / removed.sum(dim=1)

@@ -12,6 +12,7 @@ from axioms.core.entries import Method
 from axioms.core.errors import InputError
 from axioms.engine.attribution import Attribution, Decomposition, Swept
 from axioms.model.inputs import Inputs
+from axioms.model.notes import taking_notes
 from axioms.model.targets import Target
 
 if TYPE_CHECKING:
@@ -41,33 +42,73 @@ def run_method(
     options: Mapping[str, Any],
     progress: Progress | None = None,
 ) -> Attribution:
-    """Run a method batch by batch, in evaluation mode with frozen parameters, and put the batches together.
+    """Run a method batch by batch for a target whose `output` the caller knows, and put the batches together."""
 
-    `output` is the target's output, which the caller has computed already.
+    def aim(start: int, rows: Inputs) -> tuple[Target, Callable[[], Tensor]]:
+        stop = start + len(rows)
+        return target.rows(start, stop), lambda: output[start:stop]
+
+    return _run_batches(entry, model, inputs, aim, batch_size=batch_size, options=options, progress=progress)
+
+
+def run_method_choosing(
+    entry: Method, model: Model, inputs: Inputs, wanted: Any, *, batch_size: int, options: Mapping[str, Any]
+) -> Attribution:
+    """Run a method batch by batch for a target that is chosen from the passes of the method itself.
+
+    `wanted` is what `axioms.attribute` takes as its target; a tensor with one class per example is cut up like them.
     """
     import torch
 
-    parts: list[tuple[Tensor, Tensor]] = []
+    from axioms.model.deferred import DeferredTarget
+
+    if isinstance(wanted, torch.Tensor) and wanted.shape != (len(inputs),):
+        raise InputError(f"target needs one class per example ({len(inputs)}); got {tuple(wanted.shape)}.")
+
+    def aim(start: int, rows: Inputs) -> tuple[Target, Callable[[], Tensor]]:
+        of_rows = wanted[start : start + len(rows)] if isinstance(wanted, torch.Tensor) else wanted
+        target = DeferredTarget(of_rows, model, rows)
+        # A method that does not say so may look at the target for the first time when it has changed the model.
+        return target if entry.settles else target.chosen, lambda: target.output
+
+    return _run_batches(entry, model, inputs, aim, batch_size=batch_size, options=options, progress=None)
+
+
+def _run_batches(
+    entry: Method,
+    model: Model,
+    inputs: Inputs,
+    aim: Callable[[int, Inputs], tuple[Target, Callable[[], Tensor]]],
+    *,
+    batch_size: int,
+    options: Mapping[str, Any],
+    progress: Progress | None,
+) -> Attribution:
+    """Run a method in evaluation mode with frozen parameters; `aim` gives a batch's target and, later, its output."""
+    import torch
+
+    parts: list[tuple[Tensor, Tensor, Tensor]] = []
     seconds = 0.0
-    with torch.enable_grad(), model.at_rest():
+    with torch.enable_grad(), model.at_rest(), taking_notes() as notes:
         for start in range(0, len(inputs), batch_size):
-            rows, goal = inputs.rows(start, start + batch_size), target.rows(start, start + batch_size)
+            rows = inputs.rows(start, start + batch_size)
+            target, read_output = aim(start, rows)
             started = time.perf_counter()
             with _reporting(progress, start, len(rows), len(inputs)):
-                returned = entry.function(model, rows, goal, **options)
+                returned = entry.function(model, rows, target, **options)
             seconds += time.perf_counter() - started
-            known = output[start : start + batch_size]
-            scores, total = returned if isinstance(returned, Decomposition) else (returned, known)
-            parts.append((_per_feature(entry.name, scores, rows).detach(), total.detach()))
+            output = read_output()
+            scores, total = returned if isinstance(returned, Decomposition) else (returned, output)
+            parts.append((_per_feature(entry.name, scores, rows).detach(), output, total.detach()))
             if progress is not None:
                 progress(min(start + batch_size, len(inputs)), len(inputs))
-    scores, total = (torch.cat(columns) for columns in zip(*parts, strict=True))
-    return Attribution(scores, output, total, entry.name, seconds)
+    scores, output, total = (torch.cat(columns) for columns in zip(*parts, strict=True))
+    return Attribution(scores, output, total, entry.name, seconds, notes=tuple(notes))
 
 
 @contextmanager
 def _reporting(progress: Progress | None, start: int, size: int, total: int) -> Iterator[None]:
-    """What a method reports of its batch goes to `progress`, in examples of all; of the only one, in its own steps."""
+    """Pass what a method reports of its batch on to `progress`: in examples of all, or in steps of the only one."""
 
     def report(done: int, of: int) -> None:
         if progress is not None and done < of:
@@ -92,20 +133,20 @@ def run_sweep(
     options: Mapping[str, Any],
     progress: Progress | None = None,
 ) -> Swept:
-    """AttnLRP with its softmax bypassed in some layers, under every setting of these kinds."""
+    """Return the relevance of AttnLRP with its softmax bypassed in some layers, for every setting of these kinds."""
     from axioms.engine.handlers.sweep import sweep
     from axioms.methods.lrp import attnlrp_composite
 
     if entry.name != "attnlrp" or set(options) - {"epsilon"}:
         raise InputError("a sweep bypasses the softmax of `attnlrp`, with no option but `epsilon`.")
     composite = attnlrp_composite(options.get("epsilon", 0.0))
-    found = sweep(model, inputs, target, composite, kinds, batch_size=batch_size, progress=progress)
-    every = {setting: Attribution(scores, output, output, entry.name) for setting, scores in found.scores.items()}
-    return Swept(found.layers, every)
+    swept = sweep(model, inputs, target, composite, kinds, batch_size=batch_size, progress=progress)
+    every = {setting: Attribution(scores, output, output, entry.name) for setting, scores in swept.scores.items()}
+    return Swept(swept.layers, every)
 
 
 def _per_feature(name: str, scores: Any, inputs: Inputs) -> Tensor:
-    """Scores as batch x features: summed over the width of an embedding."""
+    """Return scores as batch x features: summed over the width of an embedding."""
     import torch
 
     if not isinstance(scores, torch.Tensor):

@@ -1,4 +1,4 @@
-"""A torch module as a function from `Inputs` to outputs, left as it was found."""
+"""A torch module as a function from `Inputs` to outputs, left as it was."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOCKS_LOCK = Lock()
 
 
 def lock_of(module: nn.Module) -> RLock:
-    """One lock per model, since flags and hooks are the model's: only a second thread on the same model waits."""
+    """Return the lock of a model; flags and hooks are the model's, so only a second thread on the same model waits."""
     with _LOCKS_LOCK:
         return _LOCKS.setdefault(module, RLock())
 
@@ -32,24 +32,30 @@ class Model:
         self.module = module
 
     def __call__(self, inputs: Inputs) -> Tensor:
-        """The outputs for these inputs; of a language model, those at the last token that is attended to."""
+        """Return the outputs for these inputs; of a language model, those at the last token that is attended to."""
+        return self.run(inputs)[0]
+
+    def run(self, inputs: Inputs) -> tuple[Tensor, Any]:
+        """Return the outputs for these inputs, and what the module itself returned."""
+        rows = torch.arange(len(inputs), device=inputs.features.device)
+        place = -1 if inputs.position is None else inputs.position
         with keep_float64(inputs.features):
-            out = self._call(inputs)
-        outputs = out if isinstance(out, Tensor) else getattr(out, "logits", None)
-        if not isinstance(outputs, Tensor):
-            raise InputError(
-                f"the model returned {type(out).__name__}; a tensor or an object with `.logits` is needed."
-            )
+            with reading_at(self.module, inputs.features.shape[:2], rows, place) as gathered:
+                returned = self._call(inputs)
+            outputs = _outputs(returned)
+            if gathered and outputs.dim() != 3:  # the logits were not what comes out: the model goes on with them
+                returned = self._call(inputs)
+                outputs = _outputs(returned)
+                gathered.clear()
         if outputs.dim() == 1:
             outputs = outputs.unsqueeze(1)
         if outputs.dim() == 3:
-            rows = torch.arange(len(inputs), device=outputs.device)
-            outputs = outputs[:, -1] if inputs.position is None else outputs[rows, inputs.position]
+            outputs = outputs[:, 0] if gathered else outputs[rows, place]
         if outputs.dim() != 2 or outputs.shape[0] != len(inputs):
             raise InputError(
                 f"the model must give batch x outputs; got {tuple(outputs.shape)} for {len(inputs)} examples."
             )
-        return outputs
+        return outputs, returned
 
     def _call(self, inputs: Inputs) -> Any:
         if inputs.slot is None:
@@ -61,7 +67,7 @@ class Model:
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
-        """Evaluation mode and frozen parameters inside; every mode and flag as before on the way out.
+        """Put the model into evaluation mode with frozen parameters, and every mode and flag back on the way out.
 
         Frozen, because an operand counts as a variable only if it depends on the input. Held by one thread at a time.
         """
@@ -83,9 +89,44 @@ class Model:
                 module.training = training
 
 
+def _outputs(returned: Any) -> Tensor:
+    outputs = returned if isinstance(returned, Tensor) else getattr(returned, "logits", None)
+    if not isinstance(outputs, Tensor):
+        raise InputError(
+            f"the model returned {type(returned).__name__}; a tensor or an object with `.logits` is needed."
+        )
+    return outputs
+
+
+@contextmanager
+def reading_at(module: nn.Module, shape: torch.Size, rows: Tensor, place: Tensor | int) -> Iterator[list[nn.Module]]:
+    """Give the head of a language model nothing but the hidden states at the place that is read of every example.
+
+    The list names the head once it has been given less. What has no head of its own, or is called with another shape
+    than batch x tokens (`shape`) x width, is left alone.
+    """
+    head = getattr(module, "get_output_embeddings", lambda: None)()
+    gathered: list[nn.Module] = []
+
+    def gather(head: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        if not args or not isinstance(args[0], Tensor) or args[0].dim() != 3 or args[0].shape[:2] != shape:
+            return None
+        gathered.append(head)
+        return (args[0][rows, place].unsqueeze(1), *args[1:])
+
+    if not isinstance(head, nn.Module):
+        yield gathered
+        return
+    handle = head.register_forward_pre_hook(gather)
+    try:
+        yield gathered
+    finally:
+        handle.remove()
+
+
 @contextmanager
 def _replaced_output(module: nn.Module, features: Tensor) -> Iterator[None]:
-    """The module returns `features` whatever it computes."""
+    """Make the module return `features` whatever it computes."""
 
     called = []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -40,24 +40,30 @@ Wanted = Class | ProbabilityOf | LogitDifference
 
 @dataclass(frozen=True)
 class Target:
-    """One output per example. `target(outputs)` picks it."""
+    """One output per example; `target(outputs)` picks it."""
 
     index: Tensor
 
     def __call__(self, outputs: Tensor) -> Tensor:
-        """The chosen output of each example: batch x outputs to batch."""
+        """Return the chosen output of every example: batch x outputs to batch."""
         return outputs.gather(1, self.index.unsqueeze(1)).squeeze(1)
 
-    def rows(self, start: int, stop: int) -> Self:
-        """The target of some of the examples."""
+    def settle(self, outputs: Tensor) -> None:
+        """Hear that these are the model's outputs for the inputs as they are.
+
+        A target that is still to be chosen (model/deferred.py) is chosen from them; all others ignore it.
+        """
+
+    def rows(self, start: int, stop: int) -> Target:
+        """Return the target of some of the examples."""
         return self._map(slice(start, stop))
 
-    def select(self, index: Tensor) -> Self:
-        """The target of the examples at `index`."""
+    def select(self, index: Tensor) -> Target:
+        """Return the target of the examples at `index`."""
         return self._map(index)
 
     def start(self, outputs: Tensor) -> Tensor:
-        """The relevance of each output that propagation starts from: the output times the target's gradient there.
+        """Return the relevance of each output that propagation starts from: the output times the target's gradient.
 
         For a logit that is the logit itself. For a difference it is the two logits, one with a minus; for a probability
         p_c it is p_c (1[k = c] - p_k) z_k, which does not sum to p_c: no rule distributes relevance over this softmax.
@@ -69,7 +75,7 @@ class Target:
             (gradient,) = torch.autograd.grad(self(leaf).sum(), leaf)
         return leaf.detach() * gradient
 
-    def _map(self, part: Any) -> Self:
+    def _map(self, part: Any) -> Target:
         return type(self)(*(getattr(self, field.name)[part] for field in fields(self)))
 
 
@@ -78,7 +84,7 @@ class Probability(Target):
     """The softmax probability of the chosen class."""
 
     def __call__(self, outputs: Tensor) -> Tensor:
-        """The chosen class's probability of each example."""
+        """Return the probability of the chosen class of every example."""
         return super().__call__(outputs.softmax(dim=1))
 
 
@@ -89,7 +95,7 @@ class Difference(Target):
     other: Tensor
 
     def __call__(self, outputs: Tensor) -> Tensor:
-        """The difference of each example."""
+        """Return the difference of every example."""
         return super().__call__(outputs) - Target(self.other)(outputs)
 
 
@@ -99,7 +105,7 @@ def choose(
     labels: Tensor | None = None,
     forms: tuple[Tensor, Tensor] | None = None,
 ) -> Target:
-    """What a spec or a caller asks for as a `Target`.
+    """Return what a spec or a caller asks for as a `Target`.
 
     That is a class (`predicted`, `label`, a number, or a tensor with one number per example), or one of the mappings
     `{probability: class}` and `{logit_difference: [number, number]}` or `{logit_difference: predicted}`; or
@@ -122,15 +128,15 @@ def choose(
             raise InputError("target `logit_difference: forms` needs sentences of the agreement benchmark.")
         value = forms
     if kind == "logit_difference" and isinstance(value, list | tuple) and len(value) == 2:
-        return Difference(*(class_of(each, outputs, labels) for each in value))
+        return Difference(*(class_of(index, outputs, labels) for index in value))
     raise InputError(
         "a target is a class, {probability: class}, {logit_difference: [class, class]} or "
-        f"{{logit_difference: predicted}}; found {dict(wanted)!r}."
+        f"{{logit_difference: predicted}}, not {dict(wanted)!r}."
     )
 
 
 def class_of(wanted: Any, outputs: Tensor, labels: Tensor | None) -> Tensor:
-    """`predicted`, `label`, a class number, or a tensor of class numbers, as one class per example."""
+    """Return `predicted`, `label`, a class number, or a tensor of class numbers as one class per example."""
     import torch
 
     count = outputs.shape[1]

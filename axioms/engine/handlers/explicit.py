@@ -97,6 +97,7 @@ def propagate_explicit(
     features = inputs.features.detach().requires_grad_()
     with watching(model.module) as where, Mode(ExplicitPropagation(composite, where, epsilon)):
         outputs = model(inputs.with_features(features.clone()))
+    target.settle(outputs)
     if not outputs.requires_grad:  # every path was stopped
         return torch.zeros_like(inputs.features)
     (relevance,) = torch.autograd.grad(outputs, features, target.start(outputs))

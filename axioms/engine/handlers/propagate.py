@@ -95,6 +95,7 @@ def propagate(model: Model, inputs: Inputs, target: Target, composite: Composite
     """Return the relevance of every feature: Gradient x Input on the graph that the composite's rules make."""
     features = inputs.features.detach().requires_grad_()
     outputs = forward(model, inputs.with_features(features), composite)
+    target.settle(outputs)
     book = ledger.ACTIVE.get()
     if book is not None:
         book.output += float(target.start(outputs).sum())
