@@ -23,6 +23,11 @@ class Registered:
         """The first line of the docstring."""
         return (inspect.getdoc(self.function) or "").split("\n", 1)[0]
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether this package defines it, and not a user."""
+        return self.function.__module__.partition(".")[0] == "axioms"
+
     def options_model(self) -> type[BaseModel]:
         """A strict pydantic model of the options, made from the signature."""
         return _options_model(self.name, self.function)
@@ -90,6 +95,8 @@ class Method(Registered):
     """The rules that it is made of, with its options as they are by default; None where it is made of none."""
     settles: bool = False
     """Whether its own first pass chooses the target, by `target.settle(outputs)`; else the model is run for that."""
+    validate: Callable[..., Any] | None = None
+    """Called with a spec's options; raises where they fit the signature and are wrong all the same."""
 
 
 @dataclass(frozen=True)

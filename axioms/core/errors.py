@@ -27,6 +27,14 @@ class InputError(AxiomsError):
     """Inputs, options or data that a method or a subject cannot take."""
 
 
+class MethodFailed(InputError):
+    """A user's method or rule that raised, or that gave something that no method may give."""
+
+
+class ModelChanged(MethodFailed):
+    """A user's method that changed the weights of the model, which have been put back."""
+
+
 class NotDefined(InputError):
     """A method that is not defined for this model, and says so: what `refused_by` claims."""
 
@@ -77,6 +85,18 @@ class SpecError(AxiomsError):
         # An alias repeats its target, and with it the target's problem: the reader needs it once.
         self.problems = list(dict.fromkeys(problems))
         super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+def said(error: Exception) -> str:
+    """Return what an exception says, and the file and line that raised it: "KeyError 'x' (rules.py, line 11)"."""
+    import traceback  # only where something is wrong
+
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = f"{Path(__file__).parents[1]}"
+    users = [frame for frame in frames if "site-packages" not in frame.filename and not frame.filename.startswith(ours)]
+    frame = (users or frames)[-1]
+    what = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
+    return f"{what} ({display_path(Path(frame.filename))}, line {frame.lineno})"
 
 
 def display_path(path: Path) -> str:

@@ -18,8 +18,8 @@ Entry = TypeVar("Entry", bound=Registered)
 class Registry(Generic[Entry]):
     """A mapping of names that answers an unknown one with a suggestion."""
 
-    def __init__(self, what: str) -> None:
-        self.what = what
+    def __init__(self, what: str, hint: str = "") -> None:
+        self.what, self.hint = what, hint
         self._entries: dict[str, Entry] = {}
         self.resolvers: dict[str, Callable[[str], Entry]] = {}
         """Prefix to what finds the rest of a name when it is asked for: `captum:Saliency`."""
@@ -45,7 +45,9 @@ class Registry(Generic[Entry]):
         if colon and prefix in self.resolvers:
             return self.resolvers[prefix](member)
         suggestion = did_you_mean(prefix, self.resolvers) if colon and self.resolvers else ""
-        raise UnknownName(f"unknown {self.what} {name!r}.{suggestion or did_you_mean(name, self._entries)}")
+        suggestion = suggestion or did_you_mean(name, self._entries)
+        hint = "" if "Did you mean" in suggestion else self.hint
+        raise UnknownName(f"unknown {self.what} {name!r}.{hint}{suggestion}")
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries
@@ -54,7 +56,7 @@ class Registry(Generic[Entry]):
         return iter(sorted(self._entries))
 
 
-METHODS: Registry[Method] = Registry("method")
+METHODS: Registry[Method] = Registry("method", " If it is yours, load its module: --axioms-import MODULE.")
 AXIOMS: Registry[Axiom] = Registry("axiom")
 SUBJECTS: Registry[Registered] = Registry("subject")
 DATA: Registry[Registered] = Registry("data source")
@@ -67,19 +69,25 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def method(
-    name: str, *, passes: float | None = 1.0, composite: Callable[[], Any] | None = None, settles: bool = False
+    name: str,
+    *,
+    passes: float | None = 1.0,
+    composite: Callable[[], Any] | None = None,
+    validate: Callable[..., Any] | None = None,
+    settles: bool = False,
 ) -> Callable[[Function], Function]:
     """Register an attribution method: `function(model, inputs, target, *, options) -> scores`.
 
     `model(inputs)` gives the outputs, `target(outputs)` the number to explain per example, and
     `inputs.features` is what to attribute to. The scores have the shape of the features, or batch x features.
-    `composite` gives the rules of a method that is made of them, for the table of methods. A method that `settles`
+    `composite` gives the rules of a method that is made of them, for the table of methods; `validate` is called with the options
+    that a spec sets, and raises where they are wrong. A method that `settles`
     runs the model on the inputs as they are before it reads the target, and tells it so by `target.settle(outputs)`:
     `axioms.attribute` then needs no forward pass of its own to choose it.
     """
 
     def register(function: Function) -> Function:
-        METHODS.add(Method(name, function, passes=passes, composite=composite, settles=settles))
+        METHODS.add(Method(name, function, passes=passes, composite=composite, validate=validate, settles=settles))
         return function
 
     return register

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from axioms.core.entries import Method
-from axioms.core.errors import InputError, UnknownName
+from axioms.core.errors import InputError, UnknownName, did_you_mean
 from axioms.core.registry import METHODS, RULES, method
 from axioms.engine import rules as _rules  # noqa: F401  (registers them)
 from axioms.engine.composite import Composite, Entry, RuleRef
@@ -33,6 +33,29 @@ Engine = Literal["fast", "explicit"] | dict[Literal["explicit"], float]
 """
 
 
+def rule_problem(entry: Entry) -> str | None:
+    """Return what is wrong with an entry of a composite: its rule, the kind of operation or an option; else None."""
+    name = entry.rule.name
+    try:
+        known = RULES.get(name)
+    except UnknownName as error:
+        return str(error)
+    if entry.kind not in known.on:
+        return (
+            f"rule {name!r} is for {' and '.join(known.on)} operations, not for {entry.kind!r}; for that there are: "
+            + ", ".join(other for other in RULES if entry.kind in RULES.get(other).on)
+        )
+    try:
+        known.options_model().model_validate(dict(entry.rule.options))
+    except ValidationError as error:
+        detail = error.errors()[0]
+        option, options = str(detail["loc"][0]) if detail["loc"] else "", known.options_model().model_fields
+        if detail["type"] == "extra_forbidden":
+            return f"rule {name!r} has no option {option!r}.{did_you_mean(option, options)}"
+        return f"rule {name!r}, option {option!r}: {detail['msg']}; found {detail['input']!r}."
+    return None
+
+
 class RuleSpec(BaseModel):
     """One entry of a composite, as a spec writes it."""
 
@@ -48,14 +71,9 @@ class RuleSpec(BaseModel):
     def _known(self) -> Self:
         if isinstance(self.rule, dict) and len(self.rule) != 1:
             raise ValueError(f"a rule is a name or {{name: {{option: value}}}}, not {self.rule!r}")
-        entry = self.entry()
-        try:
-            known = RULES.get(entry.rule.name)
-        except UnknownName as error:
-            raise ValueError(str(error)) from None
-        if self.on not in known.on:
-            raise ValueError(f"rule {known.name!r} is for {' and '.join(known.on)} operations, not for {self.on!r}")
-        known.options_model().model_validate(dict(entry.rule.options))
+        wrong = rule_problem(self.entry())
+        if wrong is not None:
+            raise ValueError(wrong)
         return self
 
     def entry(self) -> Entry:
@@ -206,6 +224,11 @@ def composite_method(name: str, composite: Composite | Callable[..., Composite])
     ) -> Tensor:
         return _relevance(model, inputs, target, build(**options), engine)
 
+    def validate(*, engine: Engine = "fast", **options: Any) -> None:
+        wrong = [problem for entry in build(**options).entries if (problem := rule_problem(entry)) is not None]
+        if wrong:
+            raise InputError(f"method {name!r}: {wrong[0]}")
+
     signature = inspect.signature(propagate_composite)
     fixed = list(signature.parameters.values())[:-1]
     parameters = inspect.signature(build, eval_str=True).parameters.values()
@@ -216,7 +239,7 @@ def composite_method(name: str, composite: Composite | Callable[..., Composite])
     caller = sys._getframe(1)
     function.__module__, function.__qualname__ = caller.f_globals.get("__name__", ""), name
     function.__place__ = (caller.f_code.co_filename, caller.f_lineno)
-    method(name, passes=1, composite=build, settles=True)(function)
+    method(name, passes=1, composite=build, validate=validate, settles=True)(function)
     return METHODS.get(name)
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from axioms.core.entries import Method
-from axioms.core.errors import InputError
+from axioms.core.errors import AxiomsError, InputError, MethodFailed, ModelChanged, said
 from axioms.engine.attribution import Attribution, Decomposition, Swept
 from axioms.model.inputs import Inputs
 from axioms.model.notes import taking_notes
 from axioms.model.targets import Target
+from axioms.model.weights import putting_back
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -94,7 +95,7 @@ def _run_batches(
             rows = inputs.rows(start, start + batch_size)
             target, read_output = aim(start, rows)
             started = time.perf_counter()
-            with _reporting(progress, start, len(rows), len(inputs)):
+            with _reporting(progress, start, len(rows), len(inputs)), _guarded(entry, model):
                 returned = entry.function(model, rows, target, **options)
             seconds += time.perf_counter() - started
             output = read_output()
@@ -104,6 +105,42 @@ def _run_batches(
                 progress(min(start + batch_size, len(inputs)), len(inputs))
     scores, output, total = (torch.cat(columns) for columns in zip(*parts, strict=True))
     return Attribution(scores, output, total, entry.name, seconds, notes=tuple(notes))
+
+
+@contextmanager
+def _guarded(entry: Method, model: Model) -> Iterator[None]:
+    """Say in a sentence what a user's method did wrong, and put the model's weights back where it changed them."""
+    if entry.is_ours and not entry.takes("rules"):
+        yield
+        return
+    guard: AbstractContextManager[list[str]] = putting_back(model.module) if model.is_guarded else nullcontext([])
+    with guard as changed:
+        try:
+            yield
+        except AxiomsError:
+            raise
+        except Exception as error:
+            if entry.is_ours:
+                raise
+            raise MethodFailed(f"method {entry.name!r} raised {said(error)}; mend it there.") from error
+    if changed:
+        others = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        raise ModelChanged(
+            f"method {entry.name!r} changed the model's weights ({changed[0]}{others}), which have been put back: a "
+            "method must leave the model as it found it; let it work on copy.deepcopy(model.module)."
+        )
+
+
+def _check_finite(name: str, scores: Tensor, first: int) -> None:
+    """Raise where scores are not numbers, and say which."""
+    wrong = ~scores.isfinite()
+    if wrong.any():
+        example, feature = wrong.nonzero()[0].tolist()
+        raise MethodFailed(
+            f"method {name!r} returned {scores[example, feature].item()} for feature {feature} of example "
+            f"{first + example}, and {int(wrong.sum())} of {wrong.numel()} scores are not finite; look for a division "
+            "by zero, a logarithm of zero or an overflow in it or in its rules."
+        )
 
 
 @contextmanager
@@ -154,6 +191,7 @@ def _per_feature(name: str, scores: Any, inputs: Inputs) -> Tensor:
     wanted = inputs.features.shape
     if scores.shape not in (wanted, wanted[:2]):
         raise InputError(
-            f"method {name!r} returned scores of shape {tuple(scores.shape)}; {tuple(wanted[:2])} is needed."
+            f"method {name!r} returned scores of shape {tuple(scores.shape)}; return {tuple(wanted[:2])}, one for each "
+            "example and feature, or the shape of `inputs.features`."
         )
     return scores.flatten(2).sum(2) if scores.dim() > 2 else scores

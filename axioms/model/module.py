@@ -28,6 +28,9 @@ def lock_of(module: nn.Module) -> RLock:
 class Model:
     """Calls the module with the features in their slot and returns batch x outputs."""
 
+    is_guarded = True
+    """Whether weights that a user's method changes are put back at once; False for who measures what it changes."""
+
     def __init__(self, module: nn.Module) -> None:
         self.module = module
 

@@ -85,7 +85,13 @@ class MethodRef(Strict):
         if not isinstance(label, str) or not label:
             raise fail(f"`as` must be a name; found {label!r}")
         known(METHODS, name)
-        check_options(METHODS.get(name), options)
+        entry = METHODS.get(name)
+        check_options(entry, options)
+        if entry.validate is not None:
+            try:
+                entry.validate(**options)
+            except InputError as error:
+                raise fail(str(error)) from None
         return {"name": name, "label": label, "options": options}
 
 

@@ -275,7 +275,7 @@ def test_a_method_of_ones_own_needs_a_module_and_a_spec(pytester: pytest.Pyteste
 def test_an_import_that_is_not_there(pytester: pytest.Pytester, specs: Path) -> None:
     result = pytester.runpytest("specs", "--axioms-import", "nothing_here")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*--axioms-import nothing_here: there is no such module*"])
+    result.stderr.fnmatch_lines(["*--axioms-import: cannot import 'nothing_here': there is no such module*"])
 
 
 def test_an_error_of_a_users_method_keeps_its_traceback_and_ours_does_not(

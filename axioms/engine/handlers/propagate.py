@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from axioms.core.errors import UncoveredOperation
+from axioms.core.errors import AxiomsError, MethodFailed, UncoveredOperation, said
 from axioms.core.registry import RULES
 from axioms.engine import facts, kinds
-from axioms.engine.composite import Composite
+from axioms.engine.composite import Composite, RuleRef
 from axioms.engine.handlers import ledger, tap
 from axioms.engine.handlers.blocks import as_operations, find_blocks
 from axioms.engine.kinds import BLOCK, GATE
@@ -49,11 +49,37 @@ class Propagation(Interpreter):
                 "g(0) is not 0, so that no share of its value belongs to its input alone: give the composite an entry "
                 "for it, such as {on: gate, rule: stop}",
             )
-        value = operation.forward() if rule is None else RULES.get(rule.name).function(operation, **rule.options)
+        value = operation.forward() if rule is None else self._under(rule, operation)
         if self.tap is not None:
             self.tap.see(operation, value, self.where.path)
         if self.ledger is not None:
             self.ledger.watch(operation, value, rule, self.where.path)
+        return value
+
+    def _under(self, rule: RuleRef, operation: Operation) -> Tensor:
+        """Return the operation's value under a rule; a user's rule is held to its promise, which is the same value."""
+        known = RULES.get(rule.name)
+        if known.is_ours:
+            value: Tensor = known.function(operation, **rule.options)
+            return value
+        place = f"rule {rule.name!r} on {operation.name!r} in module {self.where.path!r}"
+        with torch.no_grad():
+            plain = operation.forward()
+        try:
+            value = known.function(operation, **rule.options)
+        except AxiomsError:
+            raise
+        except Exception as error:
+            raise MethodFailed(f"{place} raised {said(error)}; mend it there.") from error
+        if not isinstance(value, Tensor) or value.shape != plain.shape:
+            given = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+            raise MethodFailed(f"{place} returned {given}; return a tensor of shape {tuple(plain.shape)}.")
+        if not torch.allclose(value.detach(), plain, rtol=1e-3, atol=1e-6, equal_nan=True):
+            what = "changed the value of the operation" if value.isfinite().all() else "returned NaN or infinity"
+            raise MethodFailed(
+                f"{place} {what}; return that of operation.forward() with another backward "
+                "pass, for example value.detach() + share * (value - value.detach())."
+            )
         return value
 
     def compute(self, call: Call, kind: str) -> Any:
