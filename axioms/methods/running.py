@@ -94,10 +94,10 @@ def _run_batches(
         for start in range(0, len(inputs), batch_size):
             rows = inputs.rows(start, start + batch_size)
             target, read_output = aim(start, rows)
-            started = time.perf_counter()
-            with _reporting(progress, start, len(rows), len(inputs)), _guarded(entry, model):
+            with _guarded(entry, model), _reporting(progress, start, len(rows), len(inputs)):
+                started = time.perf_counter()
                 returned = entry.function(model, rows, target, **options)
-            seconds += time.perf_counter() - started
+                seconds += time.perf_counter() - started
             output = read_output()
             scores, total = returned if isinstance(returned, Decomposition) else (returned, output)
             parts.append((_per_feature(entry.name, scores, rows).detach(), output, total.detach()))
@@ -131,14 +131,14 @@ def _guarded(entry: Method, model: Model) -> Iterator[None]:
         )
 
 
-def _check_finite(name: str, scores: Tensor, first: int) -> None:
-    """Raise where scores are not numbers, and say which."""
+def check_finite(entry: Method, scores: Tensor) -> None:
+    """Raise where scores of a user's method are not numbers, and say which."""
     wrong = ~scores.isfinite()
-    if wrong.any():
+    if not entry.is_ours and wrong.any():
         example, feature = wrong.nonzero()[0].tolist()
         raise MethodFailed(
-            f"method {name!r} returned {scores[example, feature].item()} for feature {feature} of example "
-            f"{first + example}, and {int(wrong.sum())} of {wrong.numel()} scores are not finite; look for a division "
+            f"method {entry.name!r} returned {scores[example, feature].item()} for feature {feature} of example "
+            f"{example}, and {int(wrong.sum())} of {wrong.numel()} scores are not finite; look for a division "
             "by zero, a logarithm of zero or an overflow in it or in its rules."
         )
 

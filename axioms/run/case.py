@@ -11,7 +11,7 @@ from torch import Tensor
 
 from axioms.core.registry import METHODS
 from axioms.engine.attribution import Attribution, Swept
-from axioms.methods.running import run_method, run_sweep
+from axioms.methods.running import check_finite, run_method, run_sweep
 from axioms.model.inputs import Inputs
 from axioms.model.module import Model
 from axioms.model.targets import Target
@@ -70,7 +70,9 @@ class Case:
             at = self.subject.sides[side]
             target = at.reorder(self.subject.target)
             known = target(at.outputs) if at.moved is None else None
-            return at.restore(self.rerun(method, at.model, at.inputs, target, at.batch_size, known))
+            attribution = self.rerun(method, at.model, at.inputs, target, at.batch_size, known)
+            check_finite(METHODS.get(method.name), attribution.scores)
+            return at.restore(attribution)
 
         return self.cache.recall(self.key("attribution", side, identity(method)), attribute)
 
