@@ -38,16 +38,17 @@ def purity(side: SideView) -> dict[str, Values]:
     """
     outputs = side.side.outputs  # those of the untouched model, and whatever a first forward pass loads is loaded
     changed: set[tuple[str, str]] = set()
-    with putting_back(side.model.module), watched(side.model.module, changed):
-        try:
-            first = side.scores
-        except ModelChanged:  # which is what is asked here: once more, and this time the change stays to be seen
-            first = side.rerun(_left_alone(side.model))
-        # Seen also from inside, because being at rest ends by restoring what a method may have left.
-        with side.model.at_rest(), watched(side.model.module, changed):
-            second = side.rerun(_left_alone(side.model))
-    if not _close(replace(side.side).outputs, outputs):
-        changed.add(("weights", "outputs"))
+    with putting_back(side.model.module):
+        with watched(side.model.module, changed):
+            try:
+                first = side.scores
+            except ModelChanged:  # which is what is asked here: once more, and this time the change stays to be seen
+                first = side.rerun(_left_alone(side.model))
+            # Seen also from inside, because being at rest ends by restoring what a method may have left.
+            with side.model.at_rest(), watched(side.model.module, changed):
+                second = side.rerun(_left_alone(side.model))
+        if not _close(replace(side.side).outputs, outputs):
+            changed.add(("weights", "outputs"))
     counts = Counter(group for group, _ in changed)
     counted = {"changes": len(changed), **{group: counts[group] for group in GROUPS}}
     return {

@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 
 from axioms.core.dtypes import KeepFloat64
 from axioms.core.entries import Method
-from axioms.core.errors import InputError, NotDefined
+from axioms.core.errors import InputError, ModelChanged, NotDefined
 from axioms.core.registry import METHODS
 from axioms.model.inputs import Inputs, read_inputs
 from axioms.model.module import Model
@@ -250,7 +250,7 @@ class TestPurity:
         assert largest(run(write_spec, "purity"), "code") == 1
 
     def test_a_weight_that_was_set_to_zero_before(self, write_spec: Write, seed: Callable[[Fault], None]) -> None:
-        """Another check ran the method first, so that nothing changes any more; the outputs still tell."""
+        """Another check ran the method first: it says so and puts the weight back, so that purity sees it too."""
 
         def zeroes(model: Model, inputs: Inputs, scores: Tensor) -> None:
             list(model.module.parameters())[-1].data.zero_()
@@ -259,8 +259,9 @@ class TestPurity:
         text = SPEC.format(axiom="batch_invariance", model="{architecture: bert}", method=METHOD, dtype="float64")
         text = text.replace("checks: [", "checks: [{axiom: precision}, {axiom: purity}, ")
         runner, checks = Runner(), expand_file(write_spec(text)).checks
-        results = [runner.run(check) for check in checks[:2]]
-        assert largest(results[1], "weights") == 1
+        with pytest.raises(ModelChanged, match=r"weights \(classifier.bias\), which have been put back"):
+            runner.run(checks[0])
+        assert largest(runner.run(checks[1]), "weights") == 2, "the weight, and the outputs"
 
     def test_scores_that_differ_the_second_time(self, write_spec: Write, seed: Callable[[Fault], None]) -> None:
         calls: list[int] = []
