@@ -80,9 +80,9 @@ def method(
 
     `model(inputs)` gives the outputs, `target(outputs)` the number to explain per example, and
     `inputs.features` is what to attribute to. The scores have the shape of the features, or batch x features.
-    `composite` gives the rules of a method that is made of them, for the table of methods; `validate` is called with the options
-    that a spec sets, and raises where they are wrong. A method that `settles`
-    runs the model on the inputs as they are before it reads the target, and tells it so by `target.settle(outputs)`:
+    `composite` gives the rules of a method that is made of them, for the table of methods; `validate` is called
+    with the options that a spec sets, and raises where they are wrong. A method that `settles` runs the
+    model on the inputs as they are before it reads the target, and tells it so by `target.settle(outputs)`:
     `axioms.attribute` then needs no forward pass of its own to choose it.
     """
 
