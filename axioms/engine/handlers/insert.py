@@ -27,6 +27,7 @@ class Insertion(Handler):
         name = getattr(func, "__name__", "")
         kind = CALLS[name].kind if name in CALLS else kinds.OTHER
         writes = kind is kinds.WRITE or is_in_place(name) or "out" in kwargs or kwargs.get("inplace")
+        writes = writes or (name.endswith("_") and not name.endswith("__"))  # by torch's convention
         if writes or kind is kinds.QUERY or name == "__get__":
             return func(*args, **kwargs)
         no_op = self.review if kind in ALIASES else self.renew
