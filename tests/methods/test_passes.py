@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 import axioms
-from axioms.core.registry import METHODS, Method
+from axioms.core.entries import Method
+from axioms.core.registry import METHODS
 from axioms.subjects.models.tiny import tiny
 
 IDS = torch.randint(3, 40, (5, 7), generator=torch.Generator().manual_seed(0))
