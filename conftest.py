@@ -1,3 +1,4 @@
-"""Settings of this checkout. The plugin itself comes by its entry point; hypothesis profiles are in tests/."""
+"""Settings of this checkout's tests are in pyproject.toml and tests/conftest.py; the plugin comes by its entry point.
 
-pytest_plugins = ["pytester"]
+Nothing stands here, because the suite is also run from other folders, whose sessions must not take over our settings.
+"""

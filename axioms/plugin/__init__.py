@@ -1,6 +1,6 @@
 """The pytest plugin: a thin skin around checks and their runner."""
 
-from axioms.plugin.collect import pytest_collect_file, pytest_collection_modifyitems
+from axioms.plugin.collect import pytest_collect_file, pytest_collection_modifyitems, pytest_report_collectionfinish
 from axioms.plugin.distribution import pytest_xdist_make_scheduler
 from axioms.plugin.items import axioms_runner, pytest_runtest_makereport
 from axioms.plugin.options import pytest_addoption
@@ -12,6 +12,7 @@ __all__ = [
     "pytest_collect_file",
     "pytest_collection_modifyitems",
     "pytest_configure",
+    "pytest_report_collectionfinish",
     "pytest_report_header",
     "pytest_runtest_makereport",
     "pytest_xdist_make_scheduler",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from axioms.core.errors import SpecError
+from axioms.core.errors import SpecError, display_path
+from axioms.core.suite import suite_specs
 from axioms.plugin.items import run_check
 from axioms.spec import TIERS, Check, expand_file
 
@@ -19,22 +21,45 @@ if TYPE_CHECKING:
     from axioms.run.runner import Runner
 
 
+LEFT_ALONE = pytest.StashKey[list[Path]]()
+"""YAML files in a folder of specs that are none."""
+KEYS = re.compile(r"^(?:\{\s*)?(claim|extends|subjects?|checks)\s*:", re.MULTILINE)
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SpecFile | None:
-    """Collect YAML files in a folder of specs, or named on the command line; `_*.yaml` are bases for `extends`."""
+    """Collect the specs in a folder of specs, or named on the command line; `_*.yaml` are bases for `extends`."""
     if file_path.suffix not in (".yaml", ".yml") or file_path.name.startswith("_"):
         return None
-    folders = set(parent.config.getini("axioms_specs"))
-    inside = folders & set(
-        file_path.relative_to(parent.config.rootpath).parts[:-1] if _below(file_path, parent) else ()
-    )
-    if inside or parent.session.isinitpath(file_path):
-        collected: SpecFile = SpecFile.from_parent(parent, path=file_path)
-        return collected
-    return None
+    if not parent.session.isinitpath(file_path):
+        if not _is_in_specs(file_path, parent.config):
+            return None
+        if not is_spec(file_path):
+            parent.config.stash.setdefault(LEFT_ALONE, []).append(file_path)
+            return None
+    collected: SpecFile = SpecFile.from_parent(parent, path=file_path)
+    return collected
 
 
-def _below(file_path: Path, parent: pytest.Collector) -> bool:
-    return file_path.is_relative_to(parent.config.rootpath)
+def _is_in_specs(file: Path, config: pytest.Config) -> bool:
+    """Tell whether a file lies in a folder of specs: one of this repository's, or the suite's where that is run."""
+    if config.getoption("--axioms-suite") and file.is_relative_to(suite_specs()):
+        return True
+    inside = file.relative_to(config.rootpath).parts[:-1] if file.is_relative_to(config.rootpath) else ()
+    return not set(config.getini("axioms_specs")).isdisjoint(inside)
+
+
+def is_spec(file: Path) -> bool:
+    """Tell whether a YAML file is meant as a spec: it has a claim or a base, or else a subject and checks."""
+    keys = set(KEYS.findall(file.read_text(encoding="utf-8", errors="replace")))
+    return not keys.isdisjoint(("claim", "extends")) or len(keys) > 1
+
+
+def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
+    """Name the YAML files that were left alone, where the user wants to know more."""
+    files = config.stash.get(LEFT_ALONE, [])
+    if config.get_verbosity() < 1:
+        return []
+    return [f"axioms: {display_path(file)} has no `claim` and is no spec; left alone" for file in files]
 
 
 class SpecFile(pytest.Module):

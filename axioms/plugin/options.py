@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from axioms.core.suite import suite_specs
 from axioms.spec import TIERS
 from axioms.subjects.assets import OFFLINE, cache_folder, switched_on
 
@@ -42,6 +43,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         help="import this module first, so that specs can name what it registers; may be given more than once",
+    )
+    group.addoption(
+        "--axioms-suite",
+        action="store_true",
+        help="run the specs that come with the package, alone or beside those that are named",
     )
     group.addoption(
         "--axioms-offline",
@@ -81,6 +87,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def modules_of(config: pytest.Config) -> list[str]:
     """Return the user's modules: those of the ini file, then those of the command line."""
     return list(dict.fromkeys([*config.getini("axioms_import"), *config.getoption("--axioms-import")]))
+
+
+def add_suite(config: pytest.Config) -> None:
+    """Let pytest look at the suite: in the place of everything that nobody named on the command line."""
+    suite = str(suite_specs())
+    if config.getoption("--axioms-suite") and suite not in config.args:
+        is_named = config.args_source is config.ArgsSource.ARGS
+        config.args = [*(config.args if is_named else ()), suite]
 
 
 def is_worker(config: pytest.Config) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from axioms.core.errors import InputError
 from axioms.core.imports import import_modules
-from axioms.plugin.options import apply_offline, is_worker, modules_of, overrides
+from axioms.plugin.options import add_suite, apply_offline, is_worker, modules_of, overrides
 from axioms.plugin.reporter import Reporter
 from axioms.spec import TIERS
 
@@ -25,6 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, about in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {about}")
     apply_offline(config)
+    add_suite(config)
     try:
         import_modules(modules_of(config), config.invocation_params.dir)
     except InputError as error:

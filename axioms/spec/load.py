@@ -6,6 +6,7 @@ from pathlib import Path
 
 from axioms.core.errors import Problem, SpecError, display_path
 from axioms.core.source import Document, read
+from axioms.core.suite import PREFIX, suite_specs
 from axioms.spec.merge import ADD, merge
 
 
@@ -25,7 +26,10 @@ def _load(file: Path, chain: tuple[Path, ...]) -> Document:
     line = document.place(("extends",)).line
     if not isinstance(base_name, str):
         raise SpecError([Problem(file, line, "extends", f"must be a file name, not {base_name!r}.")])
-    base_file = (file.parent / base_name).resolve()
+    if base_name.startswith(PREFIX):
+        base_file = suite_specs() / base_name.removeprefix(PREFIX)
+    else:
+        base_file = (file.parent / base_name).resolve()
     chain = (*chain, file.resolve())
     if base_file in chain:
         circle = " -> ".join(display_path(member) for member in (*chain[chain.index(base_file) :], base_file))

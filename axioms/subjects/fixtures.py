@@ -13,6 +13,7 @@ from axioms.core.entries import Registered
 from axioms.core.errors import InputError, Problem, SpecError, did_you_mean
 from axioms.core.registry import DATA, SUBJECTS
 from axioms.core.source import Document, read
+from axioms.core.suite import suite_folder
 from axioms.subjects.assets import find_asset
 from axioms.subjects.paths import resolved
 
@@ -59,10 +60,10 @@ class Descriptor(BaseModel):
 
 
 def find_descriptor(name: str, spec_file: Path) -> Descriptor | None:
-    """Return the nearest `fixtures/NAME.yaml`, looking beside the spec and then upwards; None where there is none."""
+    """Return the nearest `fixtures/NAME.yaml`: beside the spec, then upwards, then the suite's; None where none is."""
     if not re.fullmatch(r"[\w.-]+", name):
         return None
-    for folder in spec_file.resolve().parents:
+    for folder in (*spec_file.resolve().parents, suite_folder()):
         file = folder / FOLDER / f"{name}.yaml"
         if file.is_file():
             return _read(file)

@@ -9,7 +9,7 @@ FIXTURE = "kind: model\nbuild: linear-attention\nweights: none.safetensors\nsour
 
 def alias_bomb() -> str:
     """Ten megabytes and more once its aliases are followed."""
-    lines = ["a0: &a0 [" + ", ".join(["xxxxxxxxxx"] * 10) + "]"]
+    lines = ["claim: &a0 [" + ", ".join(["xxxxxxxxxx"] * 10) + "]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 7)]
     return "\n".join(lines) + "\n"
 
@@ -25,7 +25,7 @@ def alias_bomb() -> str:
         ("{linear: {weight: [[3, -1]]}}", "not-there", 4, "there is no model 'not-there'"),
         ("claim: A sum is a sum.", "extends: mine.yaml", 2, "goes round in a circle"),
         (None, alias_bomb(), 1, "aliases multiply"),
-        (None, "a: " + "x" * 10_000_000, 1, "a spec is at most 1,048,576"),
+        (None, "claim: " + "x" * 10_000_000, 1, "a spec is at most 1,048,576"),
     ],
     ids=["key", "method", "duplicate", "type", "fixture-file", "fixture", "circle", "alias-bomb", "ten-megabytes"],
 )

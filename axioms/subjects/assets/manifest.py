@@ -20,6 +20,7 @@ from pydantic import (
 
 from axioms.core.errors import InputError, SpecError, did_you_mean
 from axioms.core.source import read
+from axioms.core.suite import suite_folder
 
 FILE = "fixtures/assets.yaml"
 DATA_FORMATS = (".safetensors", ".json", ".jsonl", ".csv", ".tsv", ".txt", ".gguf", ".parquet")
@@ -118,9 +119,9 @@ def read_manifest(file: Path) -> dict[str, Asset]:
 
 
 def manifests(near: Path) -> Iterator[Path]:
-    """Yield the manifests beside or above `near`, then the working directory, then this file; nearest first."""
+    """Yield the manifests beside or above `near`, then the working directory, then the suite's; nearest first."""
     seen = set()
-    for start in (near, Path.cwd(), Path(__file__)):
+    for start in (near, Path.cwd(), suite_folder()):
         for folder in (start.resolve(), *start.resolve().parents):
             file = folder / FILE
             if file not in seen and file.is_file():
