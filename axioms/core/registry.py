@@ -64,6 +64,8 @@ REWRITES: Registry[Rewrite] = Registry("rewrite")
 RULES: Registry[Rule] = Registry("rule")
 TABLES: dict[str, Any] = {}
 """The papers' tables by name (axioms/papers), so that a spec can say which of them it feeds."""
+CLAIMS: dict[str, dict[str, Any]] = {}
+"""The papers' claims by paper and row (axioms/papers), so that a spec can say which of them it tests."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

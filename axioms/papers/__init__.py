@@ -4,6 +4,7 @@ A further paper is one file, in or outside this package, that calls `register`; 
 """
 
 from axioms.papers import arras2025, you2025
+from axioms.papers.claims import PaperClaim, Printed
 from axioms.papers.grid import Block, Grid, Number
 from axioms.papers.layouts import Column, LayerFigure, LayerLayout, MethodLayout, Mode
 from axioms.papers.paper import PAPERS, Paper, PaperPage, register
@@ -19,7 +20,9 @@ __all__ = [
     "Mode",
     "Number",
     "Paper",
+    "PaperClaim",
     "PaperPage",
+    "Printed",
     "register",
 ]
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from axioms.papers.arras2025_claims import CLAIMS
 from axioms.papers.grid import Block, Cell, Grid, Number
 from axioms.papers.methods import method_table
 from axioms.papers.paper import Paper, PaperPage
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from axioms.record import CheckRecord, RunRecord
 
 TITLE = "Arras et al. 2025"
+NAME = "A Close Look at Decomposition-based XAI-Methods for Transformer Language Models"
 PREFIX = "agreement-table-"
 METRICS = {"pg": "PG2", "mrr": "MRR", "rma": "RMA", "pta": "PTA"}
 METHODS = {
@@ -166,7 +168,9 @@ def _model_name(checks: Sequence[CheckRecord]) -> str:
 PAPER = Paper(
     "arras2025",
     TITLE,
+    name=NAME,
     methods=METHODS,
     make_tables=tables,
     page=PaperPage("agreement", "Subject-verb agreement", remarks),
+    claims=CLAIMS,
 )

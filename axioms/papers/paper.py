@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from axioms.core.registry import TABLES
+from axioms.core.registry import CLAIMS, TABLES
+from axioms.papers.claims import PaperClaim
 from axioms.papers.layouts import Layout
 
 if TYPE_CHECKING:
@@ -40,13 +41,17 @@ class Paper:
     make_tables: Callable[[RunRecord], Sequence[Grid]] | None = None
     """Further tables, straight from a run."""
     page: PaperPage | None = None
+    claims: tuple[PaperClaim, ...] = ()
+    """The rows of its scorecard, in the paper's order."""
+    name: str = ""
+    """Its full title, which heads its scorecard."""
 
 
 PAPERS: dict[str, Paper] = {}
 
 
 def register(paper: Paper) -> Paper:
-    """Add a paper, so that specs can name its tables and reports show them."""
+    """Add a paper, so that specs can name its tables and claims and reports show them."""
     for name in paper.tables:
         owner = next((other for other in PAPERS.values() if name in other.tables and other.key != paper.key), None)
         if owner is not None:
@@ -55,4 +60,5 @@ def register(paper: Paper) -> Paper:
             )
     PAPERS[paper.key] = paper
     TABLES.update(paper.tables)
+    CLAIMS[paper.key] = {claim.key: claim for claim in paper.claims}
     return paper

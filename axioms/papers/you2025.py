@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from axioms.papers.layouts import Column, LayerFigure, LayerLayout, Layout, MethodLayout, Mode
 from axioms.papers.paper import Paper
+from axioms.papers.you2025_claims import CLAIMS
 
 METHODS = {
     "loo": "LOO",
@@ -72,4 +73,11 @@ TABLES: dict[str, Layout] = {
     ),
 }
 
-PAPER = Paper("you2025", "You et al. 2025", methods=METHODS, tables=TABLES)
+PAPER = Paper(
+    "you2025",
+    "You et al. 2025",
+    name="When LRP Diverges from Leave-One-Out in Transformers",
+    methods=METHODS,
+    tables=TABLES,
+    claims=CLAIMS,
+)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from axioms.core.errors import InputError, SpecError, display_path
+from axioms.core.errors import InputError, display_path
 from axioms.core.files import write_whole
-from axioms.plugin.collect import item_name
 from axioms.report.baseline import DEFAULT_FILE, Saved, baseline_text, read_saved, spec_of, updated
 from axioms.report.drift import HEADER, Difference, difference
 from axioms.report.text import aligned
-from axioms.spec import expand_file
 
 MOST_ROWS = 40
 """Of the table in the terminal; results.json and summary.md have all of them."""
@@ -83,20 +80,3 @@ def gate_of(config: pytest.Config) -> Gate | None:
     except InputError as error:
         hint = "" if update else " --axioms-update-baseline=new writes one."
         raise pytest.UsageError(f"--axioms-baseline: {error}{hint}") from None
-
-
-def not_run(root: Path, met: Iterable[str]) -> list[str]:
-    """The checks that exist in the specs of which some were met, and that were not: deselected, or in error.
-
-    Read from the specs themselves, because under xdist only the workers collect.
-    """
-    ids = set(met)
-    left: list[str] = []
-    for spec in sorted({spec_of(nodeid) for nodeid in ids}):
-        try:
-            checks = expand_file(root / spec).checks
-        except SpecError:
-            continue
-        nodeids = (f"{spec}::{item_name(check)}" for check in checks)
-        left += [nodeid for nodeid in nodeids if nodeid not in ids]
-    return left

@@ -60,15 +60,17 @@ def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> N
         request.node.stash[NOT_APPLICABLE] = str(error)
         pytest.skip(f"{check.rewrite} does not apply: {error}")
     recorded = record(result, request.node.nodeid)
-    _attach(recorded, request.node)
+    _attach(recorded, check, request.node)
     if not recorded.passed:
         raise CheckFailed(failure_text(recorded))
 
 
-def _attach(check: CheckRecord, item: pytest.Item) -> None:
-    """Attach the record to the item, and its metrics for JUnit."""
-    item.stash[RECORD] = check
-    for name, quantity in check.metrics.items():
+def _attach(recorded: CheckRecord, check: Check, item: pytest.Item) -> None:
+    """Attach the record to the item, and for JUnit its metrics and what it shows of the claims that it decides."""
+    item.stash[RECORD] = recorded
+    if recorded.shows is not None:
+        item.user_properties += [(f"claim: {claim}", recorded.shows.replace("_", " ")) for claim in check.decides]
+    for name, quantity in recorded.metrics.items():
         item.user_properties.append((name, quantity.value))
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from _pytest.junitxml import xml_key  # as pytest's own `record_testsuite_property` does
 
 from axioms.core.errors import display_path
 from axioms.core.files import write_whole
-from axioms.plugin.gate import gate_of, not_run
+from axioms.plugin.gate import gate_of
 from axioms.plugin.items import REUSED
+from axioms.plugin.stated import complete
 from axioms.record import CheckRecord, ErrorCheck, MethodRecord, SkippedCheck, Status
 from axioms.report.baseline import saved_of
 from axioms.report.runs import new_folder, point_latest, run_name
@@ -74,6 +76,7 @@ class Reporter:
         elif hasattr(report, "axioms_error"):
             self.results.fail(ErrorCheck.model_validate_json(report.axioms_error))
 
+    @pytest.hookimpl(tryfirst=True)  # before JUnit's, which writes its file
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Write the results, also after failures and interruptions; and fail the session if the baseline says so."""
         if self.results.is_empty:
@@ -81,7 +84,8 @@ class Reporter:
         from axioms.report.write import write_report  # here, because collecting needs none of it
 
         status = STATUS.get(int(exitstatus), "failed")
-        self.results.not_run = not_run(self._root, self.results.met)
+        complete(self.results, self._root)
+        self._add_to_junit(session.config)
         if self._gate is not None:
             self._gate.close(saved_of(self.results.record(status)), finished=status != "interrupted")
             if self._gate.difference is not None:
@@ -92,35 +96,45 @@ class Reporter:
         self._write_summary(status)
         self._written = write_report(self.results.record(status), self.results.folder, self._root)
 
+    def _add_to_junit(self, config: pytest.Config) -> None:
+        """Put the verdict of each claim among the properties of the test suite, where JUnit XML is written."""
+        xml = config.stash.get(xml_key, None)
+        if xml is not None:
+            for claim in self.results.claims:
+                xml.add_global_property(claim.id, claim.verdict.replace("_", " "))
+
     def _write_summary(self, status: Status) -> None:
         from axioms.report.summary import summary_markdown
 
         write_whole(self.results.folder / "summary.md", summary_markdown(self.results.record(status)))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """The matrix, the numbers beside the paper's, and where the report is."""
+        """The scorecard of each paper; with -v the matrices and tables before it; what drifted from the baseline."""
         if self.results.is_empty:
             return
+        from axioms.report.scorecard import scorecard_lines
         from axioms.report.summary import closing_lines
         from axioms.report.tables import FAILED
 
-        width = max(terminalreporter._tw.fullwidth, 60)
-        lines = [*closing_lines(self.results.checks, width), "", *self._files()]
+        lines: list[str] = []
+        if terminalreporter.config.get_verbosity() > 0:
+            width = max(terminalreporter._tw.fullwidth, 60)
+            lines = [*closing_lines(self.results.checks, width), "", *self._other_files(), ""]
         if REUSED in terminalreporter.config.stash:
             reused, of = terminalreporter.config.stash[REUSED]
             lines.append(
                 f"{reused} of {of} measurements are an earlier run's, of the same code; --axioms-fresh for none"
             )
         terminalreporter.section("axioms")
-        for line in lines:
+        for line in [*lines, *scorecard_lines(self.results.claims)]:
             terminalreporter.write_line(line, red=FAILED in line)
         if self._gate is not None:
             terminalreporter.section("axioms baseline", red=self._gate.failed, green=not self._gate.failed)
             for line in self._gate.lines():
                 terminalreporter.write_line(line, red=self._gate.failed)
 
-    def _files(self) -> list[str]:
-        """Where everything is, the page last: it is what one wants to open."""
+    def _other_files(self) -> list[str]:
+        """Where the tables, the figures and the pages of the papers are."""
         if self._written is None:
             return []
         folder, written = _typed(self._shown_folder), self._written
@@ -128,9 +142,31 @@ class Reporter:
         if written.tables:
             names = dict.fromkeys(file.stem for file in written.tables)
             lines.append(f"tables: {', '.join(names)} in {folder}/tables; {len(written.figures)} figures beside them")
-        lines += [f"{page.stem.partition('-')[0]}: {folder}/{page.name}" for page in written.pages]
+        return [*lines, *(f"{page.stem.partition('-')[0]}: {folder}/{page.name}" for page in written.pages)]
+
+    def report_line(self) -> str | None:
+        """Where the page is: what one wants to open."""
+        if self._written is None:
+            return None
         kept = f"; kept as {self.results.folder.name}" if self._is_kept else ""
-        return [*lines, f"report: {folder}/{written.page.name} (summary.md and results.json beside it{kept})"]
+        page = f"{_typed(self._shown_folder)}/{self._written.page.name}"
+        return f"report: {page} (summary.md and results.json beside it{kept})"
+
+
+class LastLine:
+    """Writes where the report is below everything else, also below pytest's list of failures."""
+
+    def __init__(self, reporter: Reporter) -> None:
+        self._reporter = reporter
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> Generator[None, object, object]:
+        """Let pytest and all plugins write first."""
+        result = yield
+        line = self._reporter.report_line()
+        if line is not None:
+            terminalreporter.write_line(line)
+        return result
 
 
 def _kept_folder(config: pytest.Config) -> Path:

@@ -7,7 +7,7 @@ import pytest
 from axioms.core.errors import InputError
 from axioms.core.imports import import_modules
 from axioms.plugin.options import add_suite, apply_offline, is_worker, modules_of, overrides
-from axioms.plugin.reporter import Reporter
+from axioms.plugin.reporter import LastLine, Reporter
 from axioms.spec import TIERS
 
 MARKERS: dict[str, str] = {
@@ -33,7 +33,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if not is_worker(config):
         if config.getoption("--axioms-resume"):
             config.issue_config_time_warning(pytest.PytestWarning(RESUME), stacklevel=2)
-        config.pluginmanager.register(Reporter(config), "axioms-reporter")
+        reporter = Reporter(config)
+        config.pluginmanager.register(reporter, "axioms-reporter")
+        config.pluginmanager.register(LastLine(reporter), "axioms-last-line")
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

@@ -73,7 +73,7 @@ class CheckRecord(Located):
     verdict: VerdictName
     passed: bool
     shows: ClaimVerdict | None = None
-    """What it says of a claim that it decides; None where it judges nothing."""
+    """What it says of the claim that it decides; None where it decides none, as a control does."""
     reason: str
     bounds: list[Decision]
     metrics: dict[str, Metric]

@@ -58,7 +58,7 @@ class ClaimRecord(Part):
     """A claim on one subject, and its verdict."""
 
     id: str
-    """`specs/a.yaml`, with `[label]` where the spec has several subjects and `#2` for its second claim."""
+    """`specs/a.yaml::claim`, `::claim2` for the spec's second, with `[label]` where it has several subjects."""
     spec: str
     label: str | None = None
     """Of the subject, where the spec has several."""

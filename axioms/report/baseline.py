@@ -1,8 +1,10 @@
 """Numbers of a saved run, for comparison: baseline.json holds nothing but them, results.json much more.
 
-    {"schema_version": 2, "environment": {...}, "checks": {"specs/a.yaml::axiom[method]": {"metric": 0.5, ...}, ...}}
+    {"schema_version": 2, "environment": {...}, "claims": {"specs/a.yaml::claim": "shown", ...},
+     "checks": {"specs/a.yaml::axiom[method]": {"metric": 0.5, ...}, ...}}
 
-One line for each metric, sorted, and rounded to a hundredth of what it may move by, so that git shows what changed.
+One line for each claim and metric, sorted, and rounded to a hundredth of what it may move by, so that git shows what
+changed.
 """
 
 from __future__ import annotations
@@ -14,10 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from axioms.core.errors import InputError, display_path
-from axioms.record import RESULTS, Numbers, RunRecord
+from axioms.record import RESULTS, ClaimVerdict, Numbers, RunRecord
 from axioms.record.run import parse_record, read_text
 
 BASELINE_VERSION = 2
@@ -36,6 +38,7 @@ class BaselineFile(BaseModel):
     schema_version: Literal[1, 2]
     """In version 1 a number that is not finite was null; version 2 spells it. Comparing treats both alike."""
     environment: dict[str, str]
+    claims: dict[str, ClaimVerdict] = Field({})
     checks: dict[str, dict[str, Numbers]]
 
 
@@ -50,6 +53,10 @@ class Saved:
     absent: frozenset[str] = frozenset()
     """Checks that exist and were not run: skipped, deselected or in error. Empty for a baseline."""
     failed: frozenset[str] = frozenset()
+    claims: Mapping[str, ClaimVerdict] = field(default_factory=dict)
+    """By the claim's id; in a baseline those alone that were decided."""
+    sentences: Mapping[str, str] = field(default_factory=dict)
+    """What each claim says; empty for a baseline."""
 
     @property
     def specs(self) -> set[str]:
@@ -75,6 +82,8 @@ def saved_of(run: RunRecord) -> Saved:
         tolerances,
         frozenset([*(check.id for check in (*run.skipped, *run.errors)), *run.not_run]),
         frozenset(check.id for check in run.failed),
+        {claim.id: claim.verdict for claim in run.claims},
+        {claim.id: claim.claim for claim in run.claims},
     )
 
 
@@ -88,7 +97,7 @@ def read_saved(path: Path) -> Saved:
         if '"run"' in text:
             return saved_of(parse_record(text, name))
         raise InputError(f"{name} {_problem(text)}") from None
-    return Saved(content.checks, content.environment)
+    return Saved(content.checks, content.environment, claims=content.claims)
 
 
 def _problem(text: str) -> str:
@@ -116,11 +125,23 @@ def updated(before: Saved | None, run: Saved, which: str, gone: Iterable[str] = 
             if (tolerance := run.tolerances.get((check, name), FALLBACK)) is not None
         }
         known[check] = judged if which == "all" else {**judged, **known.get(check, {})}
+    gone = list(gone)
     if which == "all":
         for check in gone:
             known.pop(check, None)
     versions = run.versions if before is None or which == "all" else before.versions
-    return Saved(known, versions)
+    return Saved(known, versions, claims=_updated_claims(before, run, which, gone))
+
+
+def _updated_claims(before: Saved | None, run: Saved, which: str, gone: Iterable[str]) -> dict[str, ClaimVerdict]:
+    """Return the verdicts after a run; a claim that was not run stays as it was, unless its spec has it no more."""
+    known = {} if before is None else dict(before.claims)
+    fresh = {name: verdict for name, verdict in run.claims.items() if verdict != "not_run"}
+    if which == "new":
+        return {**fresh, **known}
+    changed = {*run.specs, *map(spec_of, gone)}
+    still = {name: verdict for name, verdict in known.items() if name in run.claims or spec_of(name) not in changed}
+    return {**still, **fresh}
 
 
 def baseline_text(saved: Saved) -> str:
@@ -135,6 +156,8 @@ def baseline_text(saved: Saved) -> str:
         body = "{\n" + ",\n".join(inner) + "\n  }" if inner else "{}"
         lines.append(f"  {json.dumps(check)}: {body}")
     head = f' "schema_version": {BASELINE_VERSION},\n "environment": {json.dumps(versions, sort_keys=True)},\n'
+    claims = [f"  {json.dumps(name)}: {json.dumps(saved.claims[name])}" for name in sorted(saved.claims)]
+    head += ' "claims": {\n' + ",\n".join(claims) + "\n },\n" if claims else ""
     return "{\n" + head + ' "checks": {\n' + ",\n".join(lines) + "\n }\n}\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -11,18 +12,19 @@ from typing import Literal
 from axioms.record import Drift, Numbers
 from axioms.report.baseline import FALLBACK, Allowed, Saved, spec_of
 
-Kind = Literal["drift", "gone", "new"]
+Kind = Literal["claim", "drift", "gone", "new"]
 HEADER = ["", "check", "metric", "before", "after", "allowed"]
 
 
 @dataclass(frozen=True)
 class Change:
-    """One metric that moved further than it may, or a check or metric that is gone or new."""
+    """A claim with another verdict, a metric that moved further than it may, or what is gone or new."""
 
     kind: Kind
     check: str
+    """Its id, or that of a claim."""
     metric: str = ""
-    """Empty where it is the whole check."""
+    """Empty where it is the whole check; of a claim what it says."""
     before: str = ""
     after: str = ""
     allowed: str = ""
@@ -69,11 +71,15 @@ class Difference:
 
     def in_words(self) -> list[str]:
         """What was compared, what was found, and whether the versions explain it; one sentence each."""
-        moved = sum(change.kind == "drift" for change in self.changes)
-        gone = len(self.drifted) - moved
-        counts = {"drifted": moved, "gone": gone, "new": len(self.new)}
+        kinds = Counter(change.kind for change in self.changes)
+        counts = {"drifted": kinds["drift"], "gone": kinds["gone"], "new": kinds["new"]}
         changed = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
         said = [f"{self.compared} metrics compared: {changed or 'none drifted'}."]
+        for change in self.changes:
+            if change.kind == "claim":
+                said.append(
+                    f"the claim of {spec_of(change.check)} was {change.before} and is {change.after}: {change.metric}"
+                )
         if self.not_run:
             said.append(f"{self.not_run} checks of the first were not run in the second.")
         if self.versions:
@@ -113,9 +119,22 @@ def difference(before: Saved, after: Saved, gone: Iterable[str] | None = None) -
         gated = {name: tolerances.get((check, name), FALLBACK) for name in (*before.checks[check], *metrics)}
         compared += sum(name in metrics and name in before.checks[check] and gated[name] is not None for name in gated)
         changes += _changes(check, before.checks[check], metrics, gated)
-    order = {"drift": 0, "gone": 1, "new": 2}
+    changes += _claim_changes(before, after)
+    order = {"claim": 0, "drift": 1, "gone": 2, "new": 3}
     changes.sort(key=lambda change: (order[change.kind], change.check))
     return Difference(changes, compared, len(missing) - len(gone), version_changes(before.versions, after.versions))
+
+
+def _claim_changes(before: Saved, after: Saved) -> Iterator[Change]:
+    """Yield the claims whose verdict is another one; those that one of the two did not run are not compared."""
+    for name, verdict in after.claims.items():
+        was = before.claims.get(name)
+        if was is not None and verdict != was and "not_run" not in (was, verdict):
+            sentence = after.sentences.get(name, "")
+            yield Change("claim", name, sentence, was.replace("_", " "), verdict.replace("_", " "))
+    for name, was in before.claims.items():
+        if after.claims and name not in after.claims and spec_of(name) in after.specs:
+            yield Change("gone", name, "", was.replace("_", " "))
 
 
 def _changes(

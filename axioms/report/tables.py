@@ -16,7 +16,8 @@ def cell(check: CheckRecord) -> str:
     """A verdict as a reader should see it: `VIOLATED*` is a violation that the spec claims; a record is its number."""
     if not check.passed:
         return FAILED
-    judged = {"violated": CLAIMED, "holds": HOLDS, "refused": REFUSED}
+    violated = CLAIMED if check.shows != "contradicted" else "violated"  # an open question that is answered: no
+    judged = {"violated": violated, "holds": HOLDS, "refused": REFUSED}
     if check.verdict in judged:
         return judged[check.verdict]
     first = next(iter(check.metrics)).rpartition("left.")[2]
@@ -89,7 +90,7 @@ def comparisons(checks: Sequence[CheckRecord]) -> Table:
             f"{check.axiom}.{name}",
             show(test.quantity),
             *effect(test),
-            "recorded" if check.verdict == "recorded" else cell(check),
+            check.shows.replace("_", " ") if check.passed and check.shows else cell(check),
         ]
         for check in compared
         for name, test in check.paired.items()

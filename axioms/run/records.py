@@ -26,6 +26,7 @@ from axioms.record import (
     TablePlace,
     Tolerance,
 )
+from axioms.spec.deciding import subject_name
 from axioms.spec.pairs import FORWARD
 from axioms.spec.tolerance import tolerance_of
 from axioms.verdict.measure import bootstrap_interval
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from axioms.engine.composite import Composite
     from axioms.papers.layouts import Layout
     from axioms.run.runner import Result
-    from axioms.spec import Check, Subject
+    from axioms.spec import Check
     from axioms.verdict import measure
     from axioms.verdict.judge import Finding
 
@@ -62,6 +63,7 @@ def record(result: Result, nodeid: str) -> CheckRecord:
         violation_claimed=check.violation is not None,
         verdict=judgement.verdict.value,
         passed=judgement.passed,
+        shows=judgement.shows if check.decides else None,
         reason=judgement.reason,
         bounds=[_decision(finding) for finding in judgement.findings],
         metrics={name: _metric(result, name) for name in names},
@@ -99,14 +101,6 @@ def identified(check: Check, nodeid: str) -> dict[str, Any]:
         "than": None if check.comparison is None else check.comparison.than.label,
         "rewrite": check.rewrite,
     }
-
-
-def subject_name(subject: Subject) -> str:
-    """The model's name, or both names of a pair; of a rewritten pair that of the model that was rewritten."""
-    pair = subject.pair
-    if pair is not None:
-        return " / ".join(model.name for model in (pair.left, pair.right, pair.model) if model is not None)
-    return "" if subject.model is None else subject.model.name
 
 
 def method_records(labels: Iterable[str]) -> dict[str, MethodRecord]:

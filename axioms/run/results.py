@@ -71,6 +71,16 @@ class Results:
         return in_order(self._checks.values())
 
     @property
+    def ran(self) -> Mapping[str, CheckRecord]:
+        """The checks that ran, by id."""
+        return self._checks
+
+    @property
+    def absent(self) -> Mapping[str, SkippedCheck | ErrorCheck]:
+        """The checks that were skipped or raised, by id."""
+        return {**self._skipped, **self._errors}
+
+    @property
     def is_empty(self) -> bool:
         """Whether no check has run yet."""
         return not self._checks and not self._errors

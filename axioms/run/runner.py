@@ -48,7 +48,8 @@ class Runner:
         if not check.refusal:
             return result
         reason = "so the claimed refusal is no longer shown"
-        return replace(result, judgement=replace(result.judgement, passed=False, reason=reason))
+        judgement = replace(result.judgement, passed=check.is_open, reason=reason, shows="contradicted")
+        return replace(result, judgement=judgement)
 
     def _result(self, check: Check, run: Run, started: float) -> Result:
         case = self.cases.case(check, run)
@@ -83,11 +84,11 @@ def _inequivalence(check: Check, case: Case) -> Judgement | None:
     if judged.passed:
         return None
     reason = f"the two models are not the same function: {judged.reason}"
-    return Judgement(Verdict.INCONCLUSIVE, False, reason, judged.findings)
+    return Judgement(Verdict.INCONCLUSIVE, False, reason, judged.findings, "not_shown")
 
 
 def _refusal(check: Check, run: Run, error: AxiomsError, seconds: float) -> Result:
     """Return the result of a check whose method refuses, as claimed: there is nothing to measure."""
-    judgement = Judgement(Verdict.REFUSED, True, str(error), ())
+    judgement = Judgement(Verdict.REFUSED, True, str(error), (), "shown")
     bare = replace(check, expect=(), violation=None, record=(), reported={})
     return Result(bare, run, judgement, Measurement({}, {}, run.confidence, run.seed), seconds)

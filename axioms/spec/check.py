@@ -82,6 +82,10 @@ class Check:
     """Claimed: the method has no rule for an operation, or the rewrite does not apply, and says so."""
     because: str | None = None
     """Why a claim of violation or refusal is made."""
+    decides: tuple[str, ...] = ()
+    """The claims that stand or fall with it, in words."""
+    is_open: bool = False
+    """Decides nothing but open claims, and so passes either way."""
     equivalence: tuple[PlacedBound, ...] = ()
     """How far apart the outputs of a pair may be; beyond that no other check of it means anything."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from axioms.core.registry import AXIOMS
 from axioms.core.source import Document, Path_
 from axioms.spec.check import Check, Comparison, PlacedBound, plain_check
+from axioms.spec.deciding import Claim, claims_of, deciding_checks
 from axioms.spec.metrics import SIDES
 from axioms.spec.pairs import with_equivalence
 from axioms.spec.schema import Spec, options_in_checks
@@ -24,13 +25,16 @@ class Expanded:
     specs: list[Spec]
     """One for each of the file's `subjects`; one where it has a single `subject`."""
     checks: list[Check]
+    claims: list[Claim]
 
 
 def expand_file(file: Path) -> Expanded:
     """Load a spec file and expand it."""
     loaded = load_specs(file)
     checks = _numbered(check for one_subject in loaded for check in _checks_of(one_subject))
-    return Expanded(file, [one_subject.spec for one_subject in loaded], _with_families(checks))
+    claims = claims_of(loaded, checks)
+    checks = _with_families(deciding_checks(checks, claims))
+    return Expanded(file, [one_subject.spec for one_subject in loaded], checks, claims)
 
 
 def _checks_of(loaded: LoadedSpec) -> Iterator[Check]:

@@ -13,6 +13,8 @@ from axioms.core.source import Document, Path_
 from axioms.spec.nodes import Combine, Node, append, by_key, upper_first
 
 ADD = "add"
+OF_THE_CLAIM = ("paper", "status", "decided_by", "claims")
+"""Sections that belong to a spec's claim: a spec that extends another and has its own claim does not take them over."""
 SECTIONS = by_key({"run": by_key(), "subject": by_key()})
 """How the sections of two documents are merged: these two key by key, every other one replaces what is below it."""
 
@@ -20,10 +22,17 @@ SECTIONS = by_key({"run": by_key(), "subject": by_key()})
 def merge(base: Document, upper: Document) -> Document:
     """Return the upper document on top of its base."""
     merged = Document(upper.file, {})
-    below, above = Node(base, (), base.value), Node(upper, (), upper.value)
+    below, above = Node(base, (), _without_claims(base.value, upper.value)), Node(upper, (), upper.value)
     merged.value = SECTIONS(below, above, merged, ())
     merged.value.pop("extends", None)
     return _add(merged, above[ADD]) if merged.value.pop(ADD, None) is not None else merged
+
+
+def _without_claims(base: Any, upper: Any) -> Any:
+    """Return the base without what it says of its claim, where the upper document has a claim of its own."""
+    if not (isinstance(base, dict) and isinstance(upper, dict) and "claim" in upper):
+        return base
+    return {key: value for key, value in base.items() if key not in OF_THE_CLAIM}
 
 
 def _add(base: Document, addition: Node) -> Document:
@@ -119,6 +128,7 @@ ADDED: dict[str, Combine] = {
     "methods": _add_methods,
     "not_defined": append,
     "compare": append,
+    "claims": append,
     "reported": by_key(others=by_key()),
     "tolerance": upper_first,
 }

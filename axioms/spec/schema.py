@@ -13,6 +13,7 @@ from axioms.core.sweeps import KINDS as SWEEPS
 from axioms.core.sweeps import SweepKind
 from axioms.model.removals import Removal
 from axioms.spec.bounds import Bound
+from axioms.spec.claim import ClaimSpec
 from axioms.spec.metrics import (
     Reported,
     bound_problem,
@@ -163,10 +164,10 @@ class TableRef(Strict):
         return name
 
 
-class Spec(Strict):
+class Spec(ClaimSpec):
     """One claim, what it is about, and the checks that decide it."""
 
-    claim: str = Field(min_length=1, description="One sentence that the checks decide.")
+    claims: list[ClaimSpec] = Field([], description="Further claims, which checks of this spec decide.")
     source: str | None = Field(None, description="Where the claim comes from.")
     note: str | None = Field(None, description="What a reader of the report should know, for example choices of ours.")
     tier: Tier = "smoke"

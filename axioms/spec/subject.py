@@ -73,6 +73,7 @@ class Pair(Strict):
 class Subject(Strict):
     """What is attributed: a model or a pair, with its inputs and target."""
 
+    name: str | None = Field(None, min_length=1, exclude=True, description="What a scorecard calls it: `MiniLM`.")
     model: Annotated[SubjectRef, named_schema(SUBJECTS, "a model")] | None = None
     pair: Pair | None = None
     data: Annotated[DataRef, named_schema(DATA, "the inputs")]

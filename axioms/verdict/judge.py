@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from axioms.core.lazy import np
+from axioms.record import ClaimVerdict
 from axioms.spec import Bound, Check, PlacedBound
 from axioms.verdict.measure import Measurement, Quantity
 from axioms.verdict.statistics import PairedTest, finite_ends
@@ -28,6 +29,14 @@ class Verdict(StrEnum):
     INCONCLUSIVE = "inconclusive"
     RECORDED = "recorded"
     REFUSED = "refused"
+
+
+SHOWS: dict[Verdict, ClaimVerdict] = {
+    Verdict.HOLDS: "shown",
+    Verdict.VIOLATED: "contradicted",
+    Verdict.INCONCLUSIVE: "not_shown",
+}
+"""What the verdict of a bound says of a claim that the bound holds."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +62,21 @@ class Judgement:
     reason: str
     findings: tuple[Finding, ...]
     """The bounds that decided it."""
+    shows: ClaimVerdict | None = None
+    """What it says of a claim that it decides; None where nothing is judged."""
 
 
 def judge(
     check: Check, measurement: Measurement, dtype: str, tests: Mapping[str, PairedTest] | None = None
 ) -> Judgement:
     """Compare every bound of the check with what was measured; `tests` are those of a comparison, by metric."""
+    judged = _judge(check, measurement, dtype, tests)
+    if judged.passed or not check.is_open or not all(finding.quantity.finite for finding in judged.findings):
+        return judged
+    return replace(judged, passed=True, reason=f"an open question: {judged.reason}")
+
+
+def _judge(check: Check, measurement: Measurement, dtype: str, tests: Mapping[str, PairedTest] | None) -> Judgement:
     if check.comparison is not None:
         return _judge_comparison(check, measurement, tests or {}, check.comparison.confidence)
     broken = [name for name in check.record if not measurement.quantity(name).finite]
@@ -76,7 +94,7 @@ def _judge_expectation(expected: tuple[Finding, ...]) -> Judgement:
     """Return the verdict of all bounds together; the check passes where it is `holds`."""
     verdict = _combined(expected)
     deciding = tuple(finding for finding in expected if finding.verdict is verdict)
-    return Judgement(verdict, verdict is Verdict.HOLDS, _reasons(deciding), deciding)
+    return Judgement(verdict, verdict is Verdict.HOLDS, _reasons(deciding), deciding, SHOWS[verdict])
 
 
 def _judge_comparison(
@@ -101,16 +119,16 @@ def _judge_violation(check: Check, measurement: Measurement, dtype: str, expecte
     """Return the verdict of a violation claim: it passes while the violation is shown and has the claimed size."""
     verdict = _combined(expected)
     if verdict is Verdict.HOLDS:
-        return Judgement(verdict, False, "so the claimed violation is no longer shown", expected)
+        return Judgement(verdict, False, "so the claimed violation is no longer shown", expected, "contradicted")
     if verdict is Verdict.INCONCLUSIVE:
         deciding = tuple(finding for finding in expected if finding.verdict is verdict)
-        return Judgement(verdict, False, _reasons(deciding), deciding)
+        return Judgement(verdict, False, _reasons(deciding), deciding, "not_shown")
     claimed = tuple(_find(check, placed, measurement, dtype) for placed in check.violation or ())
     off = tuple(finding for finding in claimed if finding.verdict is not Verdict.HOLDS)
     if off:
-        return Judgement(verdict, False, f"but not as claimed: {_reasons(off)}", off)
+        return Judgement(verdict, False, f"but not as claimed: {_reasons(off)}", off, SHOWS[_combined(off)])
     shown = tuple(finding for finding in expected if finding.verdict is Verdict.VIOLATED)
-    return Judgement(verdict, True, "as claimed", shown)
+    return Judgement(verdict, True, "as claimed", shown, "shown")
 
 
 def _reasons(findings: tuple[Finding, ...]) -> str:

@@ -218,13 +218,17 @@ def test_junit_properties_carry_the_metrics(pytester: pytest.Pytester, specs: Pa
 
 
 def test_the_terminal_ends_with_the_answer(pytester: pytest.Pytester, specs: Path) -> None:
-    result = pytester.runpytest("specs")
+    brief = pytester.runpytest("specs")
+    brief.stdout.fnmatch_lines(["Claims: 2 shown", "report: reports/latest/index.html *", "*6 passed*"])
+    brief.stdout.no_fnmatch_line("*VIOLATED*")
+    result = pytester.runpytest("specs", "-v")
     result.stdout.fnmatch_lines(
         [
             "*implementation_invariance  conservation",
             "loo * holds *",
             "attnlrp * VIOLATED[*] * holds",
             "[*] violated, as its spec claims",
+            "Claims: 2 shown",
             "report: reports/latest/index.html (summary.md and results.json beside it; kept as *-specs)",
         ]
     )

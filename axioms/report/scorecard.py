@@ -1,0 +1,85 @@
+"""The answer at the end of a run: each paper's claims with their verdicts, beside what the paper printed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from axioms.papers import PAPERS
+from axioms.record import ClaimNumber, ClaimRecord
+from axioms.report.text import aligned
+
+HEADER = ["", "claim", "subject", "verdict", "ours", "paper"]
+WIDEST_CLAIM, WIDEST_MISSING = 52, 40
+"""Characters of these columns; what is longer ends in three dots."""
+
+
+def scorecard_lines(claims: Sequence[ClaimRecord]) -> list[str]:
+    """Return the scorecard of each paper that the run has a claim of, and a line for the claims of no paper."""
+    lines: list[str] = []
+    for key in dict.fromkeys(claim.row.paper for claim in claims if claim.row is not None):
+        lines += [*([""] if lines else []), *_scorecard(key, claims)]
+    others = [claim for claim in claims if claim.row is None]
+    if others:
+        lines += [*([""] if lines else []), f"{'Other claims' if lines else 'Claims'}: {counts(others)}"]
+        lines += [f"  {line}" for line in _undecided(others)]
+    return lines
+
+
+def counts(claims: Sequence[ClaimRecord]) -> str:
+    """`3 shown, 1 not shown`."""
+    words = [in_words(claim) for claim in claims]
+    verdicts = ("shown", "contradicted", "not shown", "not run")
+    return ", ".join(f"{words.count(verdict)} {verdict}" for verdict in verdicts if verdict in words)
+
+
+def in_words(claim: ClaimRecord) -> str:
+    """The verdict as a reader sees it."""
+    return claim.verdict.replace("_", " ")
+
+
+def _scorecard(key: str, claims: Sequence[ClaimRecord]) -> list[str]:
+    """Return the title of a paper and a row for each of its claims on each subject."""
+    of_paper = [(claim.row, claim) for claim in claims if claim.row is not None and claim.row.paper == key]
+    of_paper.sort(key=lambda entry: (entry[0].order, entry[1].verdict == "not_run"))
+    paper = PAPERS.get(key)
+    title = key if paper is None else f"{paper.name} ({paper.title})" if paper.name else paper.title
+    lines: list[list[str]] = []
+    last = -1
+    for row, claim in of_paper:
+        head = [row.place, shortened(row.claim, WIDEST_CLAIM), row.printed_text] if row.order != last else ["", "", ""]
+        last = row.order
+        ours = shortened(claim.missing, WIDEST_MISSING) if claim.missing else ours_text(claim.number)
+        lines.append([*head[:2], claim.subject, in_words(claim), ours, head[2]])
+    return [title, *(f"  {line}" for line in aligned(HEADER, lines))]
+
+
+def _undecided(claims: Sequence[ClaimRecord]) -> list[str]:
+    """Return a line for each claim that was run and not shown, with what it says."""
+    telling = [claim for claim in claims if claim.verdict in ("contradicted", "not_shown") and claim.decided_by]
+    rows = [[in_words(claim), claim.subject, ours_text(claim.number), shortened(claim.claim, 70)] for claim in telling]
+    return aligned(rows[0], rows[1:]) if rows else []
+
+
+def ours_text(number: ClaimNumber | None) -> str:
+    """`r 0.83 [0.74, 0.88]`, with a sign where it is a difference; empty where nothing was measured."""
+    if number is None:
+        return ""
+    if not isinstance(number.value, float):
+        return "as expected" if isinstance(number.value, list) else "not finite"
+    sign = "+" if number.is_difference and number.value >= 0 else ""
+    ends = "" if number.interval is None else f" [{brief(number.interval[0])}, {brief(number.interval[1])}]"
+    return f"{number.unit} {sign}{brief(number.value)}{ends}"
+
+
+def brief(number: float) -> str:
+    """Two decimals, or the order of magnitude of what they would hide."""
+    if not math.isfinite(number):
+        return "not finite"
+    return f"{number:.2f}" if number == 0 or 0.005 <= abs(number) < 1e4 else f"{number:.0e}"
+
+
+def shortened(text: str, width: int) -> str:
+    """Return a text on one line, cut at a word where it is too long."""
+    text = " ".join(text.split())
+    return text if len(text) <= width else f"{text[: width - 3].rsplit(' ', 1)[0]} ..."
