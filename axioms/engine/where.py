@@ -94,9 +94,10 @@ def watching(model: nn.Module) -> Iterator[Where]:
         where.opaque += 1
 
     def leave_activation(module: nn.Module, args: Any, output: Any) -> Any:
-        where.opaque -= 1
-        outermost = not where.opaque and args and isinstance(output, Tensor) and is_variable(args[0])
-        return where.activation(module, args[0], output) if outermost else None
+        outermost = where.opaque == 1 and args and isinstance(output, Tensor) and is_variable(args[0])
+        replaced = where.activation(module, args[0], output) if outermost else None
+        where.opaque -= 1  # not before: what a rule computes is no operation of the model
+        return replaced
 
     def enter(path: str) -> Callable[..., None]:
         return lambda module, args: paths.append(path)

@@ -64,7 +64,7 @@ class Propagation(Interpreter):
             return value
         place = f"rule {rule.name!r} on {operation.name!r} in module {self.where.path!r}"
         with torch.no_grad():
-            plain = operation.forward()
+            plain = operation.forward().detach()
         try:
             value = known.function(operation, **rule.options)
         except AxiomsError:

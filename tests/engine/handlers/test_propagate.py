@@ -220,3 +220,32 @@ def test_a_use_inside_a_use_of_the_same_model(fails: bool) -> None:
         assert torch.equal(scores, alone["loo" if name == "loo" else "attnlrp"])
     assert len(found) == 3
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
+
+
+def test_what_a_rule_computes_is_no_operation_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the activation is a module, whose rule is applied by a hook and not by the mode."""
+    from axioms.core.registry import RULES
+
+    monkeypatch.setattr(RULES, "_entries", dict(RULES._entries))
+
+    @axioms.rule("test_third", on="activation")
+    def third(operation: Any) -> Any:
+        value = operation.forward()
+        return value.detach() + 0.3 * (value - value.detach())
+
+    class Functional(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return nn.functional.gelu(x)
+
+    Functional.one_operation = False  # type: ignore[attr-defined]
+    torch.manual_seed(0)
+    first, last = nn.Linear(3, 4).double(), nn.Linear(4, 2).double()
+    x = torch.rand(2, 3, dtype=torch.float64)
+    rules = [{"on": "activation", "rule": "test_third"}, {"on": "sum", "rule": {"epsilon": {"epsilon": 0.5}}}]
+    scores = [
+        axioms.attribute(nn.Sequential(first, act, last), x, method="lrp", rules=rules, base="plain").scores
+        for act in (nn.GELU(), Functional())
+    ]
+    plain = axioms.attribute(nn.Sequential(first, nn.GELU(), last), x, method="gradient_x_input").scores
+    for given in scores:
+        torch.testing.assert_close(given, 0.3 * plain)
