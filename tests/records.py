@@ -5,7 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from axioms.record import CheckRecord, Environment, MethodRecord, RunInfo, RunRecord, SkippedCheck
+from axioms.record import (
+    CheckRecord,
+    ClaimRecord,
+    Environment,
+    ErrorCheck,
+    MethodRecord,
+    RunInfo,
+    RunRecord,
+    SkippedCheck,
+)
 
 TOLERANCE = {"abs": 1e-7, "rel": 1e-6}
 SKIPPED = SkippedCheck(
@@ -53,6 +62,52 @@ def make_check(**changed: Any) -> CheckRecord:
         "seconds": 0.1,
     }
     return CheckRecord.model_validate({**fields, **changed})
+
+
+def make_error(**changed: Any) -> ErrorCheck:
+    """A check that raised, but for what is changed."""
+    fields: dict[str, Any] = {
+        "id": "specs/a.yaml::conservation[raises]",
+        "spec": "specs/a.yaml",
+        "order": 1,
+        "place": {"file": "specs/a.yaml", "line": 3},
+        "claim": "A sum is a sum.",
+        "tier": "smoke",
+        "subject": "linear",
+        "axiom": "conservation",
+        "method": "raises",
+        "than": None,
+        "rewrite": None,
+        "error": "ValueError: no such layer",
+        "where": "mine.py:7",
+    }
+    return ErrorCheck.model_validate({**fields, **changed})
+
+
+def make_claim(key: str | None = "C1", **changed: Any) -> ClaimRecord:
+    """A claim that is shown, of a paper's scorecard unless its key is None, but for what is changed."""
+    row: dict[str, Any] = {
+        "paper": "you2025",
+        "key": key,
+        "claim": "CP-LRP is closer to LOO",
+        "place": "Table 2",
+        "printed": [],
+        "printed_text": "0.52 against 0.22",
+    }
+    number: dict[str, Any] = {"check": "specs/a.yaml::loo_correlation[cp_lrp-attnlrp]", "about": "cp_lrp over attnlrp"}
+    number |= {"metric": "loo_correlation.pearson.mean", "unit": "r", **quantity(0.003, [-0.05, 0.06], 64)}
+    fields: dict[str, Any] = {
+        "id": "specs/a.yaml",
+        "spec": "specs/a.yaml",
+        "subject": "MiniLM",
+        "claim": "A sum is a sum.",
+        "row": None if key is None else {**row, "order": int(key[1:])},
+        "status": "asserted",
+        "verdict": "shown",
+        "decided_by": [],
+        "numbers": [{**number, "is_difference": True}],
+    }
+    return ClaimRecord.model_validate({**fields, **changed})
 
 
 def quantity(value: Any, interval: Any = None, n: int = 5) -> dict[str, Any]:

@@ -62,6 +62,8 @@ class CheckRecord(Located):
     axiom_options: dict[str, Any]
     method: str | None
     """Its label; in a comparison, that of the method that is claimed to be the better one."""
+    method_name: str | None = None
+    """The registered name of the method that `method` labels: `block_lrp` of `block_lrp_24`."""
     than: str | None
     """In a comparison, the label of the other method."""
     options: dict[str, Any]
@@ -121,6 +123,7 @@ class ErrorCheck(Located):
     subject: str
     axiom: str
     method: str | None
+    method_name: str | None = None
     than: str | None
     rewrite: str | None
     error: str

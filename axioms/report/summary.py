@@ -1,44 +1,103 @@
-"""summary.md: a run on one page; and the tables that end a run in the terminal."""
+"""summary.md: a run on one page, for a terminal, a pull request or a CI job; and what ends a run in the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from axioms.record import Account, CheckRecord, Drift, RunRecord
-from axioms.report.rewrites import applicability, cells_of, in_one_line, matrix_markdown
-from axioms.report.tables import (
-    CLAIMED,
-    axiom_labels,
-    beside_paper,
-    cell,
-    comparisons,
-    label,
-    matrix,
-    nonexistent,
-    numbers,
-)
-from axioms.report.text import Table, aligned, brief, markdown, within
+from axioms.record import CheckRecord, Drift, RunRecord
+from axioms.report.page.headline import errors_table, failures_table, headline_of, rest_of
+from axioms.report.page.matrix import Place, matrix_of
+from axioms.report.page.outcomes import every_check, in_words
+from axioms.report.page.sections import Group, groups_of, sections_of
+from axioms.report.page.verdicts import VERDICTS, scorecards_of
+from axioms.report.rewrites import cells_of, in_one_line
+from axioms.report.spec_tables import BASELINE, FOLDER, NONEXISTENT, REWRITES
+from axioms.report.tables import CLAIMED, beside_paper, comparisons, matrix
+from axioms.report.text import Row, Table, aligned, markdown, within
 
-ABSORBING = ("bias", "position", "epsilon", "softmax", "norm", "gradient")
-"""What may keep relevance on its way, in the order of a ledger's columns."""
+MOST_WRONG, MOST_CLAIMS, MOST_METHODS = 6, 48, 30
+"""Rows of the tables of errors, failures and drift; of the scorecards together; and of the matrix."""
 
 
 def summary_markdown(run: RunRecord) -> str:
-    """The verdict in one line, the matrix, then each spec with its numbers."""
-    passed = len(run.checks) - len(run.failed)
-    count = f"{passed} of {len(run.checks)} checks pass, {len(run.skipped)} skipped"
+    """Return the verdict in one line, what went wrong, the scorecards, the matrix, and links to the long tables."""
     packages = ", ".join(f"{name} {version}" for name, version in run.environment.packages.items() if version)
-    lines = ["# Axioms", "", f"**{count}.** Run {run.run.status}.", "", *_baseline(run.baseline)]
+    lines = ["# Axioms", "", f"**{headline_of(run)}** {' '.join(rest_of(run))} Run {run.run.status}.", ""]
+    lines += _cut("Raised an error", errors_table(run), MOST_WRONG, "index.html")
+    lines += _cut("Failed", failures_table(run), MOST_WRONG, "index.html")
+    lines += _baseline(run.baseline)
+    lines += _scorecards(run)
+    lines += _cut("Methods and axioms", _matrix(run), MOST_METHODS, "index.html")
     if run.checks:
-        lines += [*markdown(*matrix(run.checks)), "", "`VIOLATED*`: violated, as the spec claims.", ""]
-    for part, checks in run.by_part.items():
-        lines += _section(part, checks)
-    about = "Each was tried, and refused. Everything else in these specs was measured."
-    lines += _titled("Combinations that do not exist", about, nonexistent(run.checks))
-    about = "Where a rewrite applies, the largest forward gap in float64; else why it does not."
-    lines += _titled("Rewrites", about, applicability(run.checks, run.skipped))
+        lines += ["`VIOLATED*`: violated, as the spec claims. Ranges are over all specs and subjects.", ""]
+    lines += _groups(groups_of(sections_of(run, [])))
     commit = run.run.git_commit or "unknown"
-    return "\n".join([*lines, "", f"Commit {commit}; Python {run.environment.python}; {packages}.", ""])
+    return "\n".join([*lines, f"Commit {commit}; Python {run.environment.python}; {packages}.", ""])
+
+
+def _cut(title: str, table: Table, most: int, rest: str) -> list[str]:
+    """Return a section with the first rows of a table, and a link to where the others are; nothing without rows."""
+    header, rows = table
+    if not rows:
+        return []
+    more = [f"And {len(rows) - most} more, in [{rest}]({rest}).", ""] if len(rows) > most else []
+    return [f"## {title}", "", *markdown(header, [_on_one_line(row) for row in rows[:most]]), "", *more]
+
+
+def _on_one_line(row: Row) -> Row:
+    return [" ".join(value.split()) for value in row]
+
+
+def _baseline(drift: Drift | None) -> list[str]:
+    """Return what changed from the last accepted run, where the run was compared with one."""
+    if drift is None:
+        return []
+    said = " ".join(drift.said)
+    if not drift.rows:
+        return ["## Baseline", "", said, ""]
+    return [*_cut("Baseline", (drift.header, drift.rows), MOST_WRONG, f"tables/{BASELINE}"), said, ""]
+
+
+def _scorecards(run: RunRecord) -> list[str]:
+    """Return the claims of each paper: claim, subject, verdict, our number and the paper's."""
+    lines: list[str] = []
+    left = MOST_CLAIMS
+    for card in scorecards_of(run):
+        rows = [
+            [f"{row.place}: {row.claim}", subject, VERDICTS[cell.verdict][1], cell.number or cell.about, row.printed]
+            for row in card.rows
+            for subject, cells in row.cells.items()
+            for cell in cells
+        ]
+        lines += _cut(card.title, (["claim", "subject", "verdict", "ours", "paper"], rows), max(left, 1), "index.html")
+        left -= len(rows)
+    return lines
+
+
+def _matrix(run: RunRecord) -> Table:
+    axioms, rows = matrix_of(every_check(run))
+    return ["", *axioms], [[row.method, *map(_cell, row.places)] for row in rows]
+
+
+def _cell(place: Place) -> str:
+    """`3 hold, r 0.25…0.75`; the most telling outcome of a cell in capitals where somebody should look."""
+    if not place.kind:
+        return "-"
+    loud = {"error": "ERROR", "failed": "FAILED", "violated": CLAIMED}
+    words = in_words({place.kind: place.counts[place.kind]})
+    count = place.counts[place.kind]
+    text = f"{loud[place.kind]} {count}" if place.kind in loud else words.removesuffix(", as claimed")
+    text = f"{text} of {place.total}" if place.total > count else text
+    return f"{text}, {place.range_text}" if place.range_text else text
+
+
+def _groups(groups: Sequence[Group]) -> list[str]:
+    """Return a row for each group of specs, and where their tables are."""
+    rows = [[group.name, str(len(group.sections)), in_words(group.counts)] for group in groups]
+    links = {FOLDER + "/": "every spec with its numbers", NONEXISTENT: "what does not exist", REWRITES: "rewrites"}
+    listed = ", ".join(f"[{text}](tables/{name})" for name, text in links.items())
+    table = markdown(["specs", "", "checks"], rows) if rows else []
+    return ["## Specs", "", *table, "", f"Long tables: {listed}; the papers' in [tables](tables).", ""]
 
 
 def closing_lines(checks: Sequence[CheckRecord], width: int) -> list[str]:
@@ -56,71 +115,3 @@ def closing_lines(checks: Sequence[CheckRecord], width: int) -> list[str]:
     for part in dict.fromkeys(place.model for place in cells):
         lines += ["", f"{part}: {in_one_line([place for place in cells if place.model == part])}"]
     return lines
-
-
-def _titled(title: str, about: str, table: Table) -> list[str]:
-    """A section with a table, or nothing where the table has no rows."""
-    return [f"## {title}", "", about, "", *markdown(*table), ""] if table[1] else []
-
-
-def _baseline(drift: Drift | None) -> list[str]:
-    """What changed from the last accepted run, where the run was compared with one."""
-    if drift is None:
-        return []
-    lines = ["## Baseline", "", " ".join(drift.said), ""]
-    return [*lines, *markdown(drift.header, drift.rows), ""] if drift.rows else lines
-
-
-def _section(part: str, checks: Sequence[CheckRecord]) -> list[str]:
-    first = checks[0]
-    setting = f"{first.run.dtype}, seed {first.run.seed}"
-    lines = [f"## {part}", "", first.claim + (f" ({first.source})" if first.source else ""), ""]
-    lines += [f"Note: {first.note}", ""] if first.note else []
-    if any(check.rewrite for check in checks):
-        return [*lines, *matrix_markdown(checks)]
-    rows = []
-    for axiom, check in zip(axiom_labels(checks), checks, strict=True):
-        decided = "; ".join(f"{bound.metric} {bound.bound}" for bound in check.bounds) or check.reason
-        rows.append([str(check.place.line), axiom, label(check), cell(check), decided])
-    lines += [*markdown(["line", "axiom", "method", "verdict", "decided by"], rows), ""]
-    header, compared = comparisons(checks)
-    if compared:
-        count = max(test.hypotheses for check in checks for test in check.paired.values())
-        lines += [f"### Comparisons (Holm's correction over {count})", "", *markdown(header, compared), ""]
-    single = [check for check in checks if check.metrics and not check.paired]
-    labels = axiom_labels(single)
-    for axiom in dict.fromkeys(labels):
-        here = [check for name, check in zip(labels, single, strict=True) if name == axiom]
-        n = max(quantity.n for check in here for quantity in check.metrics.values())
-        lines += [f"### {axiom} (n = {n}, {setting})", "", *markdown(*numbers(here)), ""]
-    return [*lines, *_ledgers(checks)]
-
-
-def _ledgers(checks: Sequence[CheckRecord]) -> list[str]:
-    """The ledger of every method that has one, each once."""
-    accounts: dict[str, Account] = {}
-    for check in checks:
-        for side, account in check.accounts.items():
-            accounts.setdefault(label(check) + (f", {side}" if side in ("left", "right") else ""), account)
-    lines: list[str] = []
-    for name, account in accounts.items():
-        lines += [f"### Ledger of {name} (sums over {account.n} examples)", ""]
-        lines += [*markdown(*ledger_table(account)), "", f"Unexplained: {account.unexplained:.1g}.", ""]
-    return lines
-
-
-def ledger_table(account: Account) -> Table:
-    """Where relevance went, per layer and operation; a column for whatever absorbed something anywhere."""
-    columns = [name for name in ABSORBING if any(row.absorbed.get(name) for row in account.rows)]
-    rows = [
-        [
-            "outside" if row.layer is None else str(row.layer),
-            row.operation,
-            *map(brief, (row.came_in, row.went_out)),
-            *(brief(row.absorbed.get(name, 0.0)) for name in columns),
-        ]
-        for row in account.rows
-    ]
-    absorbed = (account.absorbed[name] for name in columns)
-    rows.append(["all", "", *map(brief, (account.output, account.features, *absorbed))])
-    return ["layer", "operation", "in", "out", *columns], rows

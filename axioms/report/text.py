@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from axioms.record import Comparison, Quantity
+from axioms.record import ClaimNumber, Comparison, Quantity
 
 Row = list[str]
 Table = tuple[Row, list[Row]]
@@ -22,6 +22,53 @@ def show(quantity: Quantity) -> str:
         return "not finite"
     text = short(value)
     return text if interval is None else f"{text} [{short(interval[0])}, {short(interval[1])}]"
+
+
+UNITS = {
+    "pearson": "r",
+    "pearson_sum_normalized": "r",
+    "spearman": "rank r",
+    "relative_gap": "gap",
+    "gap": "gap",
+    "relative_error": "error",
+    "delta": "Δ",
+    "ratio": "ratio",
+    "passes": "passes",
+    "mrr_over_chance": "MRR",
+    "pg": "PG",
+    "changes": "changed",
+}
+"""How a metric is abbreviated where there is little room; others stand by their own name."""
+
+
+def unit_of(metric: str) -> str:
+    """Return what a number of this metric is called: `r` for loo_correlation.left.pearson.mean."""
+    parts = [part for part in metric.split(".") if part not in ("mean", "max", "min", "median", "left", "right")]
+    name = parts[-1] if parts else metric
+    return UNITS.get(name, name.replace("_", " "))
+
+
+def claim_number(number: ClaimNumber) -> str:
+    """`r 0.83 [0.74, 0.88]`, with a sign where it is a difference."""
+    if not isinstance(number.value, float) or not math.isfinite(number.value):
+        return f"{number.unit} {show(number)}".strip()
+    sign = "+" if number.is_difference and number.value >= 0 else ""
+    text = compact(number.value)
+    if number.interval is None:
+        return f"{number.unit} {sign}{text}".strip()
+    digits = len(text.partition(".")[2]) if "e" not in text else 3
+    low, high = (f"{end:.{digits}f}" for end in number.interval)
+    return f"{number.unit} {sign}{number.value:.{digits}f} [{low}, {high}]".strip()
+
+
+def compact(number: float) -> str:
+    """Two decimals, three where fewer would hide it, and the order of magnitude of the very small and large."""
+    size = abs(number)
+    if number == 0:
+        return "0"
+    if 0.0995 <= size < 1000:
+        return f"{number:.2f}"
+    return f"{number:.3f}" if 0.0005 <= size < 0.0995 else f"{number:.0e}"
 
 
 def printed(paper: float | list[float]) -> str:

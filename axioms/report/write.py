@@ -15,6 +15,7 @@ from axioms.report.figures_relevance import draw_curves, draw_maps
 from axioms.report.heatmaps import write_heatmaps
 from axioms.report.html import html_page
 from axioms.report.render import write_paper_pages, write_tables
+from axioms.report.spec_tables import write_spec_tables
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ def write_report(run: RunRecord, folder: Path, root: Path) -> Written:
     folder.mkdir(parents=True, exist_ok=True)
     grids = every_table(run)
     tables = write_tables(grids, folder / "tables")
+    write_spec_tables(run, folder / "tables")
     pages = [*write_paper_pages(run, folder), *write_heatmaps(run, folder)]
     pictures = draw_all(run, folder / "figures")
     page = folder / "index.html"

@@ -98,6 +98,7 @@ def identified(check: Check, nodeid: str) -> dict[str, Any]:
         "subject": subject_name(check.subject),
         "axiom": _axiom(check),
         "method": None if check.method is None else check.method.label,
+        "method_name": None if check.method is None else check.method.name,
         "than": None if check.comparison is None else check.comparison.than.label,
         "rewrite": check.rewrite,
     }

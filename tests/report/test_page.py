@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from axioms.record import CheckRecord
-from axioms.report.page import anchor_of, counts_of, in_words, kind_of, matrix_of, sections_of, verdict_of
-from tests.records import changed, make_check, make_run
+from axioms.record import CheckRecord, Drift
+from axioms.report.page.headline import headline_of, rest_of
+from axioms.report.page.matrix import matrix_of
+from axioms.report.page.outcomes import anchor_of, counts_of, in_words, kind_of
+from axioms.report.page.sections import groups_of, sections_of
+from axioms.report.page.verdicts import scorecards_of
+from tests.records import changed, make_check, make_claim, make_error, make_run, quantity
 
 
 def test_what_a_check_came_to() -> None:
@@ -17,33 +23,124 @@ def test_what_a_check_came_to() -> None:
     assert kind_of(make_check(verdict="holds", passed=False)) == "failed", "a claimed violation that is not shown"
 
 
+DRIFT = Drift(
+    compared=3,
+    failed=True,
+    versions=[],
+    said=["3 metrics compared: 2 drifted."],
+    header=["", "check", "metric", "before", "after", "allowed"],
+    rows=[["drift", "specs/a.yaml::x[y]", "gap.max", "0.1", "0.2", "+-1e-07"], ["gone", "specs/a.yaml::z", *"----"]],
+)
+
+
 @pytest.mark.parametrize(
-    ("checks", "status", "said"),
+    ("checks", "changes", "said"),
     [
-        ([make_check()], "passed", "All 1 checks pass: 1 holds. 1 were skipped."),
+        ([make_check()], {}, "The one check passes."),
+        ([make_check(), make_check(verdict="violated")], {}, "All 2 checks pass."),
+        ([make_check(), make_check(passed=False)], {"status": "failed"}, "1 of 2 checks fails."),
+        ([make_check()], {"status": "interrupted"}, "The one check passes. The run was not finished."),
+        ([make_check()], {"status": "failed", "errors": [make_error()]}, "1 check raised an error."),
+        ([make_check()], {"status": "failed", "baseline": DRIFT}, "2 numbers drifted from the baseline."),
         (
-            [make_check(), make_check(), make_check(verdict="violated")],
-            "passed",
-            "All 3 checks pass: 2 hold; 1 violated, as claimed. 1 were skipped.",
+            [make_check(passed=False)],
+            {"status": "failed", "errors": [make_error()], "baseline": DRIFT},
+            "1 check raised an error, 1 of 2 checks fails and 2 numbers drifted from the baseline.",
         ),
-        ([make_check(), make_check(passed=False)], "failed", "1 of 2 checks fail. 1 were skipped."),
         (
             [make_check()],
-            "interrupted",
-            "All 1 checks pass: 1 holds. 1 were skipped. The run was not finished.",
+            {"status": "failed", "claims": [make_claim(verdict="not_shown")]},
+            "1 asserted claim is not shown.",
         ),
+        ([make_check()], {"claims": [make_claim(verdict="not_shown", status="open")]}, "The one check passes."),
+        ([make_check()], {"status": "failed"}, "1 check passes, and the run failed elsewhere."),
     ],
 )
-def test_the_verdict_in_one_line(checks: list[CheckRecord], status: str, said: str) -> None:
-    assert verdict_of(make_run(*checks, status=status)) == said
+def test_the_headline_says_everything_that_went_wrong(
+    checks: list[CheckRecord], changes: dict[str, Any], said: str
+) -> None:
+    assert headline_of(make_run(*checks, **changes)) == said
+
+
+def test_below_the_headline_claims_and_checks_are_counted() -> None:
+    claims = [make_claim(), make_claim(verdict="not_run"), make_claim(verdict="not_run")]
+    run = make_run(make_check(), errors=[make_error()], claims=claims)
+    assert rest_of(run) == ["3 claims: 1 shown, 2 not run.", "2 checks: 1 error; 1 holds. 1 skipped."]
 
 
 def test_the_most_telling_verdict_stands_for_a_cell(varied: list[CheckRecord]) -> None:
     axioms, rows = matrix_of(varied)
     assert axioms[0] == "implementation_invariance", "what the papers are about comes first"
-    cell = rows["attnlrp"][axioms.index("conservation")]
-    assert (cell.kind, cell.words) == ("failed", "1 failed; 1 holds; 1 refused, as claimed")
-    assert rows["loo"][axioms.index("ground_truth")].words == "not checked"
+    by_method = {row.method: row.places for row in rows}
+    cell = by_method["attnlrp"][axioms.index("conservation")]
+    assert (cell.kind, cell.total) == ("failed", 3)
+    assert cell.words.startswith("1 failed; 1 holds; 1 refused, as claimed; in 2 specs or subjects")
+    assert by_method["loo"][axioms.index("ground_truth")].words == "not checked"
+
+
+def test_an_error_is_a_cell(varied: list[CheckRecord]) -> None:
+    axioms, rows = matrix_of([*varied, make_error(axiom="conservation", method="attnlrp")])
+    assert rows[0].places[axioms.index("conservation")].kind == "error"
+
+
+def test_a_cell_of_several_specs_shows_how_many_and_their_range() -> None:
+    values = {"specs/a.yaml": 0.25, "specs/b.yaml": 0.75, "specs/c.yaml": 0.5}
+    checks = [
+        make_check(spec=spec, axiom="loo_correlation", metrics={"pearson.mean": quantity(value)}, verdict="recorded")
+        for spec, value in values.items()
+    ]
+    (place,) = matrix_of(checks)[1][0].places
+    assert (place.specs, place.range_text) == (3, "r 0.25…0.75")
+    assert place.words == "3 recorded; in 3 specs or subjects; pearson.mean from 0.25 to 0.75 over 3 of them"
+
+
+def test_aliases_are_folded_under_their_method() -> None:
+    labels = ("block_lrp", "block_lrp_24", "nodes_5")
+    names = ("block_lrp", "block_lrp", "integrated_gradients")
+    checks = [make_check(method=label, method_name=name) for label, name in zip(labels, names, strict=True)]
+    block, integrated = matrix_of(checks)[1]
+    assert (block.method, block.places[0].total) == ("block_lrp", 2)
+    assert [label for label, _ in block.aliases] == ["block_lrp", "block_lrp_24"]
+    assert (integrated.method, [label for label, _ in integrated.aliases]) == ("integrated_gradients", ["nodes_5"])
+    assert matrix_of([make_check(method_name="attnlrp")])[1][0].aliases == []
+
+
+def test_the_scorecard_has_a_row_for_each_claim_and_a_column_for_each_subject() -> None:
+    claims = [
+        make_claim("C2", subject="MNIST", verdict="contradicted"),
+        make_claim("C1", subject="BERT-base", verdict="not_run", missing="--axioms-tier paper", numbers=[]),
+        make_claim("C1", subject="MiniLM", verdict="not_shown", status="open"),
+        make_claim(None, subject="MiniLM"),
+    ]
+    (card,) = scorecards_of(make_run(make_check(), claims=claims))
+    assert card.title == "You et al. 2025"
+    assert card.subjects == ["MNIST", "MiniLM", "BERT-base"], "what was not run comes last"
+    assert [row.key for row in card.rows] == ["C1", "C2"]
+    first = card.rows[0].cells
+    assert first["MNIST"] == []
+    (cell,) = first["MiniLM"]
+    assert (cell.verdict, cell.number, cell.is_open) == ("not_shown", "r +0.003 [-0.050, 0.060]", True)
+    assert cell.anchor == "specs-a-yaml"
+    assert first["BERT-base"][0].about == "--axioms-tier paper"
+
+
+def test_specs_are_grouped_by_folder_and_families_by_themselves() -> None:
+    family = [make_check(spec="specs/always.yaml", label=label) for label in ("bert", "gpt2", "llama", "opt", "vit")]
+    others = [make_check(), make_check(spec="specs/full/c.yaml"), make_check(spec="specs/b.yaml", passed=False)]
+    groups = groups_of(sections_of(make_run(*family, *others), []))
+    assert [(group.name, len(group.sections)) for group in groups] == [
+        ("specs", 2),
+        ("specs/always.yaml", 5),
+        ("specs/full", 1),
+    ]
+    assert groups[0].is_failing
+    assert groups[1].counts == {"holds": 5}
+
+
+def test_a_spec_of_which_every_check_raised_has_its_section() -> None:
+    (section,) = sections_of(make_run(errors=[make_error()]), [])
+    assert section.is_failing
+    assert section.entries[0].reason == "ValueError: no such layer (mine.py:7)"
 
 
 def test_failures_come_first_and_folders_last(varied: list[CheckRecord]) -> None:

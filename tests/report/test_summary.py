@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 
 from axioms.core.errors import SpecError
-from axioms.record import CheckRecord
-from axioms.report.summary import ledger_table, summary_markdown
+from axioms.record import CheckRecord, Drift
+from axioms.report.ledgers import ledger_table
+from axioms.report.spec_tables import spec_markdown, write_spec_tables
+from axioms.report.summary import summary_markdown
 from axioms.report.tables import nonexistent
 from axioms.run.records import record
 from axioms.run.runner import Runner
 from axioms.spec import expand_file
-from tests.records import make_run
+from tests.records import make_check, make_claim, make_error, make_run
 
 Write = Callable[..., Path]
 SPEC = """claim: c
@@ -78,7 +80,7 @@ def test_accounts_per_layer_and_operation(write_spec: Write) -> None:
     header, rows = ledger_table(account)
     assert header[:4] == ["layer", "operation", "in", "out"]
     assert rows[-1][0] == "all"
-    assert "### Ledger of attnlrp (sums over 2 examples)" in summary_markdown(make_run(with_ledger, without))
+    assert "## Ledger of attnlrp (sums over 2 examples)" in spec_markdown([with_ledger, without])
 
 
 def test_every_method_that_is_made_of_rules_has_its_accounts(write_spec: Write) -> None:
@@ -89,3 +91,30 @@ def test_every_method_that_is_made_of_rules_has_its_accounts(write_spec: Write) 
     checks = measured(write_spec(text + "checks: [{axiom: conservation, record: [ratio.mean]}]\n"))
     assert [check.method for check in checks if check.accounts] == ["block_lrp", "lrp"]
     assert all(abs(account.unexplained) < 1e-9 for check in checks for account in check.accounts.values())
+
+
+def test_a_summary_is_a_page_however_much_went_wrong() -> None:
+    """150 lines and 60 kB are what a CI job's summary has room for."""
+    errors = [make_error(id=f"specs/a.yaml::x[{at}]", error="E" * 200) for at in range(200)]
+    checks = [
+        make_check(spec=f"specs/{at}.yaml", method=f"m{at}", axiom=f"axiom_{at % 12}", passed=at % 2 == 0)
+        for at in range(300)
+    ]
+    claims = [make_claim(f"C{at}", subject=f"s{at % 7}", claim="c" * 100) for at in range(90)]
+    row = ["drift", "specs/a.yaml::conservation[attnlrp]", "gap.max", "0.1", "0.2", "+-1e-07"]
+    drift = Drift(compared=99, failed=True, versions=[], said=["moved"], header=list("abcdef"), rows=[row] * 99)
+    text = summary_markdown(make_run(*checks, errors=errors, claims=claims, baseline=drift, status="failed"))
+    assert len(text.splitlines()) <= 150
+    assert len(text.encode()) <= 60_000
+    assert "And 194 more, in [index.html](index.html)." in text
+    assert "And 93 more, in [tables/baseline.md](tables/baseline.md)." in text
+
+
+def test_long_tables_are_beside_it_and_old_ones_are_not(tmp_path: Path) -> None:
+    stale = tmp_path / "specs/stale.md"
+    stale.parent.mkdir()
+    stale.write_text("of an earlier run")
+    files = write_spec_tables(make_run(make_check(), make_check(spec="specs/full/a.yaml")), tmp_path)
+    assert [file.relative_to(tmp_path).as_posix() for file in files] == ["specs/a.md", "specs/full-a.md"]
+    assert not stale.exists()
+    assert "# specs/full/a.yaml" in files[1].read_text()

@@ -100,7 +100,7 @@ def test_the_plugin_says_why_it_skips(pytester: pytest.Pytester) -> None:
     (folder / "mine.yaml").write_text(text)
     result = pytester.runpytest_inprocess("specs/mine.yaml", "-rs", "-p", "no:cacheprovider")
     result.stdout.fnmatch_lines(["*fold_vo does not apply: the model has no attention block*"])
-    summary = (pytester.path / "reports/latest/summary.md").read_text()
+    summary = (pytester.path / "reports/latest/tables/rewrites.md").read_text()
     assert "no: the model has no attention block" in summary
 
 

@@ -1,0 +1,110 @@
+"""Claims with their verdicts: the scorecard of each paper, and what stands beside a spec."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from axioms.papers import PAPERS
+from axioms.record import ClaimNumber, ClaimRecord, ClaimVerdict, RunRecord
+from axioms.report.page.outcomes import anchor_of
+from axioms.report.text import claim_number
+
+VERDICTS: dict[ClaimVerdict, tuple[str, str]] = {
+    "shown": ("✓", "shown"),
+    "contradicted": ("✗", "contradicted"),
+    "not_shown": ("≈", "not shown"),
+    "not_run": ("○", "not run"),
+}
+"""The verdicts of a claim, each with its mark and its words."""
+
+
+@dataclass(frozen=True)
+class ClaimCell:
+    """A claim on one subject."""
+
+    verdict: ClaimVerdict
+    number: str
+    """The deciding number with unit and interval; empty where nothing was measured."""
+    about: str
+    """Whose number it is, and which metric; or what is missing."""
+    is_open: bool
+    spec: str
+    anchor: str
+    """Of the spec's section; empty where the run has none."""
+    subject: str
+    claim: str
+
+
+@dataclass(frozen=True)
+class ClaimRow:
+    """A claim of a paper with its cells, by subject."""
+
+    key: str
+    claim: str
+    place: str
+    printed: str
+    cells: dict[str, list[ClaimCell]]
+
+
+@dataclass(frozen=True)
+class Scorecard:
+    """The claims of one paper: rows are claims, columns are subjects."""
+
+    paper: str
+    title: str
+    anchor: str
+    subjects: list[str]
+    rows: list[ClaimRow]
+    counts: dict[ClaimVerdict, int]
+    """Cells by verdict."""
+
+
+def claim_cell(claim: ClaimRecord, parts: Sequence[str]) -> ClaimCell:
+    """Return the cell of a claim; `parts` are those that the page has a section for."""
+    number = claim.number
+    return ClaimCell(
+        verdict=claim.verdict,
+        number="" if number is None else claim_number(number),
+        about=claim.missing or ("" if number is None else _about(number)),
+        is_open=claim.status == "open",
+        spec=claim.spec,
+        anchor=anchor_of(claim.part) if claim.part in parts else "",
+        subject=claim.subject,
+        claim=claim.claim,
+    )
+
+
+def _about(number: ClaimNumber) -> str:
+    whose = f"{number.about}: " if number.about else ""
+    return f"{whose}{number.metric}, n = {number.n}"
+
+
+def scorecards_of(run: RunRecord) -> list[Scorecard]:
+    """Return the scorecard of every paper that a claim of the run belongs to, in the order of the papers."""
+    keys = dict.fromkeys([*PAPERS, *(claim.row.paper for claim in run.claims if claim.row is not None)])
+    cards = [_scorecard(key, run) for key in keys]
+    return [card for card in cards if card.rows]
+
+
+def _scorecard(paper: str, run: RunRecord) -> Scorecard:
+    claims = [claim for claim in run.claims if claim.row is not None and claim.row.paper == paper]
+    # A subject that nothing was run on comes last, whatever the order of the specs.
+    tested_first = sorted(claims, key=lambda claim: claim.verdict == "not_run")
+    subjects = list(dict.fromkeys(claim.subject for claim in tested_first))
+    by_key: dict[str, list[ClaimRecord]] = {}
+    for claim in sorted(claims, key=lambda claim: claim.row.order if claim.row is not None else 0):
+        by_key.setdefault(claim.row.key if claim.row is not None else "", []).append(claim)
+    rows = [_row(rivals, subjects, list(run.by_part)) for rivals in by_key.values()]
+    counts = {verdict: sum(claim.verdict == verdict for claim in claims) for verdict in VERDICTS}
+    title = PAPERS[paper].title if paper in PAPERS else paper
+    return Scorecard(paper, title, f"scorecard-{anchor_of(paper)}", subjects, rows, counts)
+
+
+def _row(claims: Sequence[ClaimRecord], subjects: Sequence[str], parts: Sequence[str]) -> ClaimRow:
+    row = claims[0].row
+    assert row is not None
+    cells: dict[str, list[ClaimCell]] = {subject: [] for subject in subjects}
+    for claim in claims:
+        cells[claim.subject].append(claim_cell(claim, parts))
+    return ClaimRow(row.key, row.claim, row.place, row.printed_text, cells)
