@@ -54,7 +54,7 @@ def test_one_file_adds_a_paper(pytester: pytest.Pytester) -> None:
     done = pytester.runpytest_subprocess("specs", "--axioms-import", "smith2026")
     done.assert_outcomes(passed=2)
     tables = pytester.path / "reports" / "latest" / "tables"
-    assert {file.stem for file in tables.iterdir()} == {"smith-table-1", "smith-counts"}
+    assert {file.stem for file in tables.glob("*.tex")} == {"smith-table-1", "smith-counts"}
     lines = (tables / "smith-table-1.md").read_text().splitlines()
     assert lines[0] == "**Smith 2026, Table 1.** Sums."
     assert [line for line in lines if line.startswith("| ")][-2:] == ["| GxI | 1.00 | 1.0 |", ROW], "the paper's order"
