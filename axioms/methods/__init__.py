@@ -3,5 +3,5 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-for _found in iter_modules(__path__):
-    import_module(f"{__name__}.{_found.name}")
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")

@@ -1,4 +1,4 @@
-"""Other people's methods under the same specs, found by the prefix of their name.
+"""Other people's methods under the same specs, by the prefix of their name.
 
     captum:IntegratedGradients      an attribution class of captum.attr
     zennit:EpsilonPlus              a composite of zennit.composites
@@ -78,7 +78,7 @@ def captum(name: str, model: Model, inputs: Inputs, target: Target, **options: A
     attribution = getattr(required("captum.attr"), name)
     if "seed" in options and len(inputs) > 1:  # one by one, so that what is drawn does not depend on the batch
         single = [(inputs.rows(i, i + 1), target.rows(i, i + 1)) for i in range(len(inputs))]
-        parts = [captum(name, model, *each, **options) for each in single]
+        parts = [captum(name, model, *example, **options) for example in single]
         return Decomposition(*(torch.cat(columns) for columns in zip(*parts, strict=True)))
     explained = as_module(model, inputs, target)
     features = inputs.features.detach().clone().requires_grad_()
@@ -103,7 +103,7 @@ def captum(name: str, model: Model, inputs: Inputs, target: Target, **options: A
 
 
 def _captum_arguments(name: str, inputs: Inputs, options: Options) -> dict[str, Any]:
-    """What `attribute` is called with: the options, and how features lie in the tensor."""
+    """Return what `attribute` is called with: the options, and how features lie in the tensor."""
     import torch
 
     arguments = {option: value for option, value in options.items() if option not in ("seed", "window", "stride")}
@@ -135,7 +135,7 @@ def zennit(name: str, model: Model, inputs: Inputs, target: Target, **options: A
 
 
 def lxt(name: str, model: Model, inputs: Inputs, target: Target) -> Tensor:
-    """LXT in this process: never, since its patches would stay for every method that runs after it."""
+    """Raise: LXT is never run in this process, where its patches would stay for every method after it."""
     raise MissingPackage(
         f"lxt:{name} cannot run here: LXT patches model classes for the whole process with no way back, and its "
         "release 2.1 does not import with transformers 5. Install lxt==2.1 and transformers==4.52.4 in an environment "
@@ -144,7 +144,7 @@ def lxt(name: str, model: Model, inputs: Inputs, target: Target) -> Tensor:
 
 
 def as_module(model: Model, inputs: Inputs, target: Target) -> nn.Module:
-    """A module from features, and which example each row of them belongs to, to the number that is explained."""
+    """Return a module from features, and the example that every row of them belongs to, to what is explained."""
     from torch import nn
 
     class Explained(nn.Module):
@@ -160,7 +160,7 @@ def as_module(model: Model, inputs: Inputs, target: Target) -> nn.Module:
 
 
 def required(module: str) -> Any:
-    """The module, or the sentence that says what to install."""
+    """Return the module, or raise an error that says what to install."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -171,7 +171,7 @@ def required(module: str) -> Any:
 
 
 def borrowed(prefix: str, run: Callable[..., Any], known: Mapping[str, Options], name: str) -> Method:
-    """A method out of a table, whose signature says what options it has."""
+    """Return a method out of a table, whose signature says what options it has."""
     if name not in known:
         raise UnknownName(f"unknown method {f'{prefix}:{name}'!r}.{did_you_mean(name, known)}")
 
@@ -180,17 +180,18 @@ def borrowed(prefix: str, run: Callable[..., Any], known: Mapping[str, Options],
 
     function.__doc__ = f"{name} of {prefix}."
     function.__qualname__ = f"{prefix}:{name}"
-    positional = [inspect.Parameter(each, inspect.Parameter.POSITIONAL_ONLY) for each in ("model", "inputs", "target")]
+    names = ("model", "inputs", "target")
+    positional = [inspect.Parameter(argument, inspect.Parameter.POSITIONAL_ONLY) for argument in names]
     keywords = [
-        inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=type(default))
-        for each, default in known[name].items()
+        inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=type(default))
+        for option, default in known[name].items()
     ]
     function.__signature__ = inspect.Signature([*positional, *keywords])  # type: ignore[attr-defined]
     return Method(f"{prefix}:{name}", function, passes=None)
 
 
 def from_python(path: str) -> Method:
-    """The function at a dotted path; its keyword-only parameters are its options."""
+    """Return the function at a dotted path as a method; its keyword-only parameters are its options."""
     module, _, name = path.rpartition(".")
     unknown = f"unknown method {f'python:{path}'!r}:"
     if not module:
@@ -198,12 +199,12 @@ def from_python(path: str) -> Method:
     if str(Path.cwd()) not in sys.path:  # where --axioms-import looks too
         sys.path.append(str(Path.cwd()))
     try:
-        found = importlib.import_module(module)
+        imported = importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise UnknownName(f"{unknown} there is no module {error.name!r}.") from None
-    function = getattr(found, name, None)
+    function = getattr(imported, name, None)
     if not inspect.isfunction(function):
-        functions = [each for each, value in vars(found).items() if inspect.isfunction(value)]
+        functions = [member for member, value in vars(imported).items() if inspect.isfunction(value)]
         raise UnknownName(f"{unknown} {module!r} has no function {name!r}.{did_you_mean(name, functions)}")
     return Method(f"python:{path}", function, passes=None)
 

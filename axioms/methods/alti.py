@@ -86,7 +86,7 @@ class _Layer:
 
 
 def logit_shares(model: Model, inputs: Inputs, target: Target) -> Shares:
-    """Everything that the logit is the sum of."""
+    """Return everything that the logit is the sum of."""
     import torch
 
     from axioms.engine.handlers.observe import observe
@@ -148,10 +148,10 @@ def _layer(first: Normalized, attention: Attention, second: Normalized, inputs: 
     vectors = torch.einsum("bhsk,hkd->bhsd", values, matrix)
     weights = torch.where(real.unsqueeze(1), attention.weights, 0).to(values)  # a softmax may be more precise
     bias = torch.zeros_like(before[0, 0]) if projection.bias is None else projection.bias
-    found = before + torch.einsum("bhts,bhsd->btd", weights, vectors) + bias
+    rebuilt = before + torch.einsum("bhts,bhsd->btd", weights, vectors) + bias
     attended = real.any(2, keepdim=True)
-    gap, size = (torch.where(attended, each, 0).abs().max() for each in (found - after, after))
-    if gap > torch.finfo(found.dtype).eps ** 0.5 * size:
+    gap, size = (torch.where(attended, value, 0).abs().max() for value in (rebuilt - after, after))
+    if gap > torch.finfo(rebuilt.dtype).eps ** 0.5 * size:
         raise _unfit(
             "a layer's input plus its attention is not what its next norm reads (a post-norm or parallel layer)"
         )

@@ -15,7 +15,7 @@ What crosses the boundary must be the same: a rewrite that moves a norm's scale 
 it.
 
 *Completeness.* sum R = sum_o h_o (B_o(x) - B_o(0)) by the fundamental theorem of calculus; what the block's biases
-put out at zero is kept, and the ledger shows it under `bias`. With n nodes the quadrature is exact for polynomials of
+put out at zero is theirs, and the ledger shows it under `bias`. With n nodes the quadrature is exact for polynomials of
 degree 2 n - 1 along the path, so for multilinear blocks: two nodes for (Q K') V. A softmax is not a polynomial, and
 the error falls by a factor with every node. Of f(x) - f(0) it is 0.11, 3e-3, 1e-6 and 1e-9 at 4, 8, 16 and 24 nodes on
 the trained causal model of specs/block_nodes.yaml, which claims 1e-6 at 24; on random models 16 are enough

@@ -31,5 +31,5 @@ def gradient_l2(model: Model, inputs: Inputs, target: Target) -> Tensor:
 
 
 def _over_width(sizes: Tensor) -> Tensor:
-    """batch x features; pixels and other features without a width are their own norm."""
+    """Return batch x features; pixels and other features without a width are their own norm."""
     return sizes.flatten(2).sum(2) if sizes.dim() > 2 else sizes

@@ -198,7 +198,7 @@ def lrp(
     `rules: [{on: softmax, rule: stop, layers: [6, 10]}, {on: linear, rule: {gamma: {gamma: 0.5}}, modules: "*.mlp.*"}]`
     """
     bases = {"attnlrp": attnlrp_composite(), "cp_lrp": cp_lrp_composite(), "plain": Composite(())}
-    entries = [RuleSpec.model_validate(each).entry() for each in rules]
+    entries = [RuleSpec.model_validate(rule).entry() for rule in rules]
     return _relevance(model, inputs, target, bases[base].then(*entries), engine)
 
 

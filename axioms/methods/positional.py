@@ -57,23 +57,25 @@ def pa_lrp(
         )
     target.settle(outputs)
     output = target(outputs).sum()
-    tokens, *others = torch.autograd.grad(output, [features, *(each.value for each in positions)], allow_unused=True)
-    found = [_per_token(features, tokens)]
-    signed = [found[0]]
+    tokens, *others = torch.autograd.grad(
+        output, [features, *(position.value for position in positions)], allow_unused=True
+    )
+    counted = [_per_token(features, tokens)]
+    signed = [counted[0]]
     for position, gradient in zip(positions, others, strict=True):
         relevance = _per_token(position.value, gradient)
         absolute = sign == "absolute" or (sign == "auto" and position.rotary)
-        found.append(relevance.abs() if absolute else relevance)
+        counted.append(relevance.abs() if absolute else relevance)
         signed.append(relevance)
-    kept = ledger.ACTIVE.get()
-    if kept is not None:  # positions are inputs here: what reached them is not lost
-        kept.output += float(target.start(outputs).sum())
-        kept.features += float(torch.stack(signed).sum())
-    return torch.stack(found).sum(0)
+    book = ledger.ACTIVE.get()
+    if book is not None:  # positions are inputs here: what reached them is not lost
+        book.output += float(target.start(outputs).sum())
+        book.features += float(torch.stack(signed).sum())
+    return torch.stack(counted).sum(0)
 
 
 def _per_token(value: Tensor, gradient: Tensor | None) -> Tensor:
-    """Relevance summed over the width; no gradient where a module got a copy of its own and used that."""
+    """Return relevance summed over the width; no gradient where a module got a copy and used that."""
     relevance = value.detach() * (0 if gradient is None else gradient)
     return relevance.flatten(2).sum(2)
 
@@ -88,43 +90,43 @@ class Position:
 
 @contextmanager
 def positions_as_inputs(module: nn.Module, inputs: Inputs) -> Iterator[list[Position]]:
-    """Every tensor of positions becomes a variable, and so does the copy of it that each module is handed."""
-    found: list[Position] = []
+    """Make every tensor of positions a variable, and so the copy of it that a module is handed."""
+    positions: list[Position] = []
 
     def variable(value: Tensor, rotary: bool) -> Tensor:
-        found.append(Position(_per_example(value, inputs).detach().clone().requires_grad_(), rotary))
-        return found[-1].value
+        positions.append(Position(_per_example(value, inputs).detach().clone().requires_grad_(), rotary))
+        return positions[-1].value
 
     def made(rotary: bool) -> Callable[..., Any]:
         def hook(module: nn.Module, args: Any, output: Any) -> Any:
-            return _each_tensor(output, lambda value: variable(value, rotary))
+            return _change_tensors(output, lambda value: variable(value, rotary))
 
         return hook
 
     def handed(module: nn.Module, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """One table of cosines serves all layers; as one variable it would hide which layer the relevance came from."""
-        mine = {id(position.value) for position in found if position.rotary}
+        mine = {id(position.value) for position in positions if position.rotary}
         if not mine:
             return args, kwargs
-        copied = _each_tensor((args, kwargs), lambda value: variable(value, True) if id(value) in mine else value)
+        copied = _change_tensors((args, kwargs), lambda value: variable(value, True) if id(value) in mine else value)
         return copied[0], copied[1]
 
     handles = []
     for name, part in module.named_modules():
-        own = name.rpartition(".")[2]
-        if ROTARY in own or own in LEARNED:
-            handles.append(part.register_forward_hook(made(ROTARY in own)))
+        last = name.rpartition(".")[2]
+        if ROTARY in last or last in LEARNED:
+            handles.append(part.register_forward_hook(made(ROTARY in last)))
         else:
             handles.append(part.register_forward_pre_hook(handed, with_kwargs=True))
     try:
-        yield found
+        yield positions
     finally:
         for handle in handles:
             handle.remove()
 
 
 def _per_example(value: Tensor, inputs: Inputs) -> Tensor:
-    """Positions with a row for every example, so that each has relevance of its own."""
+    """Return positions with a row for every example, so that all have relevance of their own."""
     batch, length = inputs.features.shape[:2]
     if value.dim() != 3 or value.shape[0] not in (1, batch) or value.shape[1] != length or value.is_complex():
         raise NotDefined(
@@ -134,14 +136,14 @@ def _per_example(value: Tensor, inputs: Inputs) -> Tensor:
     return value.expand(batch, *value.shape[1:])
 
 
-def _each_tensor(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """The same structure of tuples, lists and dictionaries with every tensor in it changed."""
+def _change_tensors(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """Return the same structure of tuples, lists and dictionaries with every tensor in it changed."""
     import torch
 
     if isinstance(value, torch.Tensor):
         return change(value)
     if type(value) in (tuple, list):
-        return type(value)(_each_tensor(each, change) for each in value)
+        return type(value)(_change_tensors(part, change) for part in value)
     if type(value) is dict:
-        return {name: _each_tensor(each, change) for name, each in value.items()}
+        return {name: _change_tensors(part, change) for name, part in value.items()}
     return value

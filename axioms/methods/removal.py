@@ -22,7 +22,7 @@ def loo(model: Model, inputs: Inputs, target: Target, *, rows: int = 1024) -> Te
     """Leave-one-out: f(x) - f(x without feature i), exactly, up to `rows` rows in a forward pass.
 
     What is left out and how is the subject's `remove`. A chunk is left out as a whole, and its tokens share its score
-    equally. What is no candidate (padding, special tokens that are kept) has score 0.
+    equally. What is no candidate (padding, special tokens that stay) has score 0.
     """
     import torch
 

@@ -52,20 +52,20 @@ class Inputs:
         return int(self.features.shape[0])
 
     def with_features(self, features: Tensor) -> Inputs:
-        """The same inputs with other features."""
+        """Return the same inputs with other features."""
         return replace(self, features=features)
 
     def rows(self, start: int, stop: int) -> Inputs:
-        """Some of the examples."""
+        """Return some of the examples."""
         return replace(self._map(lambda value: value[start:stop]), first=self.first + start)
 
     def select(self, index: Tensor) -> Inputs:
-        """The examples at `index`, each as often as it occurs there."""
+        """Return the examples at `index`, every one as often as it occurs there."""
         return self._map(lambda value: value[index])
 
     @property
     def lengths(self) -> Tensor | None:
-        """The tokens of each text up to the last that is attended to; None without a mask of batch x tokens."""
+        """How many tokens a text has up to the last that is attended to; None without a mask of batch x tokens."""
         import torch
 
         mask = self.fixed.get("attention_mask")
@@ -74,14 +74,14 @@ class Inputs:
         return (torch.arange(mask.shape[1], device=mask.device) * (mask != 0)).argmax(dim=1) + 1
 
     def without(self, removed: Tensor, draw: int = 0) -> Inputs:
-        """The inputs with the features where `removed` (batch x features, bool) is true taken out."""
+        """Return the inputs without the features where `removed` (batch x features, bool) is true."""
         return without(self, removed, draw)
 
     def units(self, chunk: int | None = None) -> Tensor | None:
-        """The number of the unit that each feature belongs to (batch x features), -1 where it is no candidate.
+        """Return the number of the unit that every feature belongs to (batch x features), -1 where it is no candidate.
 
         A unit is `chunk` consecutive candidates, as the removal says unless it is given here; the last may have fewer.
-        None where each feature is a unit of its own.
+        None where every feature is a unit by itself.
         """
         import torch
 
@@ -95,7 +95,7 @@ class Inputs:
         return number.masked_fill(~self.candidates, -1)
 
     def up_to(self, length: int) -> Inputs:
-        """The first `length` features, with everything else that is there once for each feature."""
+        """Return the first `length` features, with everything else that is there once for every feature."""
         shape = self.features.shape[:2]
         fixed = {
             name: value[:, :length] if hasattr(value, "shape") and value.shape == shape else value
@@ -122,7 +122,7 @@ class Inputs:
 
 
 def input_embedding(module: torch.nn.Module) -> torch.nn.Module:
-    """The module that embeds `input_ids`: what get_input_embeddings() says, or a twin of it that is really called."""
+    """Return the module that embeds `input_ids`: what get_input_embeddings() says, or its twin that is called."""
     from torch import nn
 
     named = getattr(module, "get_input_embeddings", lambda: None)()
@@ -130,12 +130,12 @@ def input_embedding(module: torch.nn.Module) -> torch.nn.Module:
         raise InputError("the model has no get_input_embeddings(); pass the features as a tensor instead.")
     shape = getattr(getattr(named, "weight", None), "shape", None)
     # T5 names an embedding that its encoder shares weights with but does not call. The one called is the inner twin.
-    twins = [each for each in module.modules() if isinstance(each, nn.Embedding) and each.weight.shape == shape]
+    twins = [part for part in module.modules() if isinstance(part, nn.Embedding) and part.weight.shape == shape]
     return twins[-1] if named in twins and len(twins) > 1 else named
 
 
 def embed(module: torch.nn.Module, given: Mapping[str, Any]) -> Tensor:
-    """The embeddings of `input_ids` as the model sees them."""
+    """Return the embeddings of `input_ids` as the model sees them."""
     import torch
 
     with torch.no_grad():
@@ -149,7 +149,7 @@ def read_inputs(
     remove: Removal | str | Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Inputs:
-    """A tensor of features, or a mapping for the model's forward pass, as `Inputs`.
+    """Return a tensor of features, or a mapping for the model's forward pass, as `Inputs`.
 
     In a mapping the features are the embeddings of `input_ids`, else its one floating-point tensor. Two entries are for
     us and not for the model: `special_tokens_mask` (batch x tokens, 1 where a token is special or padding) and
@@ -199,7 +199,7 @@ def _read_mapping(module: torch.nn.Module, given: Mapping[str, Any]) -> Inputs:
     if len(names) != 1:
         raise InputError(
             "a mapping needs `input_ids` or exactly one floating-point tensor to attribute to; "
-            f"found {', '.join(names) or 'none'} among {', '.join(given)}."
+            f"there are {', '.join(names) or 'none'} among {', '.join(given)}."
         )
     fixed = {name: value for name, value in given.items() if name != names[0]}
     return Inputs(given[names[0]], fixed, names[0])
@@ -209,12 +209,12 @@ def _removal(remove: str | Mapping[str, Any] | None) -> Removal:
     try:
         return Removal.model_validate({} if remove is None else remove)
     except ValidationError as error:
-        said = "; ".join(f"{each['loc'][-1] if each['loc'] else 'remove'}: {each['msg']}" for each in error.errors())
-        raise InputError(f"`remove` is not a removal: {said}.") from None
+        reasons = [f"{fault['loc'][-1] if fault['loc'] else 'remove'}: {fault['msg']}" for fault in error.errors()]
+        raise InputError(f"`remove` is not a removal: {'; '.join(reasons)}.") from None
 
 
 def _words(inputs: Inputs, there: Tensor | None, special: Tensor | None) -> Tensor | None:
-    """batch x tokens: neither padding nor special, as far as the data says. None where it says nothing."""
+    """Return where tokens are neither padding nor special (batch x tokens); None where the data does not say."""
     if special is None:
         return there
     if special.shape != inputs.features.shape[:2]:

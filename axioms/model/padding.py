@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def padded(module: nn.Module, inputs: Inputs, by: int, side: str) -> Inputs:
-    """The inputs with `by` masked tokens at one end: zeros in everything that is per token, the pad id in the ids."""
+    """Return the inputs with `by` masked tokens at one end: zeros in all that is per token, the pad id in the ids."""
     import torch
 
     from axioms.model.inputs import EMBEDDINGS, embed

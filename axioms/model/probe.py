@@ -20,6 +20,7 @@ from axioms.model.prefix import (
     unchanged_tokens,
 )
 from axioms.model.removals import ends
+from axioms.model.tail import with_short_tail
 from axioms.model.targets import Target
 
 Progress = Callable[[int, int], None]
@@ -31,6 +32,8 @@ TOKENS_ELSEWHERE = 65536
 OVERHEAD = {"cpu": 32}
 """What a forward pass costs beside its tokens, by device, in tokens: the weights must be read once."""
 OVERHEAD_ELSEWHERE = 4096
+MANY = 16
+"""How many removals make it worth looking which of the model's last maps are read at one token alone."""
 WORTHWHILE = 4
 """How many removals for every text make it worth a pass to remember its keys and values."""
 
@@ -53,8 +56,10 @@ def probe(
     first removed token is computed; `prefix` has the keys and values of the inputs, if the caller has run them
     remembering. Where a removal draws, the targets are averaged over the draws. Call it with the model at rest.
     """
-    questions = _Questions(model, inputs, targets, example, removed)
     with torch.no_grad():
+        if len(example) >= MANY:
+            model = with_short_tail(model, inputs)
+        questions = _Questions(model, inputs, targets, example, removed)
         if prefix is None and len(example) >= WORTHWHILE * len(inputs) and can_remember(model.module, inputs):
             _, prefix = run_remembering(model, inputs)
         if prefix is not None:

@@ -75,7 +75,7 @@ def prepared(
     seed: int,
     words: Tensor | None,
 ) -> Inputs:
-    """The inputs with all that their removal needs, or an error that says what is missing.
+    """Return the inputs with all that their removal needs, or raise an error that says what is missing.
 
     `words` (batch x tokens, bool) are the tokens that `resample` may draw, those that are no special ones; None is all.
     """
@@ -104,7 +104,7 @@ def prepared(
 
 
 def without(inputs: Inputs, removed: Tensor, draw: int = 0) -> Inputs:
-    """The inputs with the features where `removed` (batch x features, bool) is true taken out."""
+    """Return the inputs without the features where `removed` (batch x features, bool) is true."""
     kind = inputs.removal.kind
     if inputs.unremovable:
         raise InputError(inputs.unremovable)
@@ -123,7 +123,7 @@ def without(inputs: Inputs, removed: Tensor, draw: int = 0) -> Inputs:
 
 
 def ends(inputs: Inputs) -> Tensor:
-    """The first and the last token of each text, and the one at which it is read: batch x tokens, bool."""
+    """Return where the first and the last token of a text are, and the one that is read: batch x tokens, bool."""
     import torch
 
     lengths = inputs.lengths
@@ -136,7 +136,7 @@ def ends(inputs: Inputs) -> Tensor:
 
 
 def last_resort(inputs: Inputs, removed: Tensor) -> Tensor:
-    """The tokens that stay where nothing would: the ends of a text that is removed altogether.
+    """Return the tokens that stay where nothing would: the ends of a text that is removed altogether.
 
     A softmax over no key is not defined: eager attention then looks at all keys alike, padding included, sdpa at none.
     An empty text keeps its two ends, [CLS] and [SEP] of a BERT, so that it is the same in every backend and batch, and
@@ -147,17 +147,17 @@ def last_resort(inputs: Inputs, removed: Tensor) -> Tensor:
 
 
 def shortened(inputs: Inputs, removed: Tensor) -> Inputs:
-    """The texts without these tokens, each closed up at the front and padded again.
+    """Return the texts without these tokens, closed up at the front and padded again.
 
     The place that is read moves with its token; without that it is the place of the next one, or the last there is.
     """
     import torch
 
     mask = inputs.fixed["attention_mask"]
-    kept = (mask != 0) & ~(removed & ~last_resort(inputs, removed))
-    count = kept.sum(dim=1)
+    stays = (mask != 0) & ~(removed & ~last_resort(inputs, removed))
+    count = stays.sum(dim=1)
     length = int(count.max())
-    order = (~kept).int().argsort(dim=1, stable=True)[:, :length]
+    order = (~stays).int().argsort(dim=1, stable=True)[:, :length]
     there = torch.arange(length, device=mask.device) < count.unsqueeze(1)
 
     def closed_up(name: str, value: Any) -> Any:
@@ -173,12 +173,12 @@ def shortened(inputs: Inputs, removed: Tensor) -> Inputs:
     fixed["attention_mask"] = there.to(mask.dtype)
     assert inputs.position is not None
     before = torch.arange(mask.shape[1], device=mask.device) < inputs.position.unsqueeze(1)
-    position = (kept & before).sum(dim=1).minimum(count - 1)
+    position = (stays & before).sum(dim=1).minimum(count - 1)
     return replace(inputs, features=features, fixed=fixed, position=position, candidates=there)
 
 
 def moved_by_a_mask(module: torch.nn.Module) -> str:
-    """Why no token can be masked in a model whose positions nothing but the mask says; empty where it can."""
+    """Return why no token can be masked in a model that counts its positions by the mask; empty where it can."""
     config = getattr(module, "config", None)
     kind = getattr(config, "model_type", None)
     if kind not in ALIBI_FROM_MASK or (kind == "falcon" and not getattr(config, "alibi", False)):
@@ -190,7 +190,7 @@ def moved_by_a_mask(module: torch.nn.Module) -> str:
 
 
 def fixed_positions(module: torch.nn.Module, inputs: Inputs) -> Mapping[str, Tensor]:
-    """The positions that the model counts over the whole mask, for one that would count them over what is left."""
+    """Return the positions over the whole mask, for a model that would count them over what is left."""
     config = getattr(module, "config", None)
     kind, mask = getattr(config, "model_type", None), inputs.fixed["attention_mask"]
     if kind not in POSITIONS_FROM_MASK or "position_ids" in inputs.fixed:

@@ -34,7 +34,7 @@ def _zero_embedding(module: torch.nn.Module, inputs: Inputs, **_: Any) -> Inputs
 
 
 def _mean_embedding(module: torch.nn.Module, inputs: Inputs, **_: Any) -> Inputs:
-    """Of the model's whole vocabulary, not of the data: what one example gets must not depend on the others."""
+    """Take the mean of the model's vocabulary, not of the data: what an example gets must not depend on others."""
     weight: Any = input_embedding(module).weight
     total = inputs.features.new_zeros(1, inputs.features.shape[2])
     for ids in torch.arange(weight.shape[0], device=inputs.features.device).split(BLOCK):
@@ -45,12 +45,12 @@ def _mean_embedding(module: torch.nn.Module, inputs: Inputs, **_: Any) -> Inputs
 def _resample(
     module: torch.nn.Module, inputs: Inputs, *, mask_token_id: int | None, seed: int, words: Tensor | None
 ) -> Inputs:
-    """Each place of each example has its own `draws` tokens, drawn from all the data's words as often as they occur.
+    """Draw `draws` tokens for every place of every example, from all the data's words as often as they occur.
 
     Drawn on the CPU, place by place: they depend on the seed, the example's number and the place, and on no padding.
     """
-    said = inputs.fixed["input_ids"]
-    ids, number = (said if words is None else said[words]).flatten().unique(return_inverse=True)
+    every = inputs.fixed["input_ids"]
+    ids, number = (every if words is None else every[words]).flatten().unique(return_inverse=True)
     if not len(ids):
         raise InputError("removal by resample needs data with at least one token that is not a special one.")
     draws, length = inputs.removal.draws, inputs.features.shape[1]

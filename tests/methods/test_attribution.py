@@ -90,7 +90,7 @@ def test_batches_do_not_matter(method: str) -> None:
             "predicted",
             "exactly one floating-point tensor",
         ),
-        ({"scale": 2}, "predicted", "found none among scale"),
+        ({"scale": 2}, "predicted", "there are none among scale"),
         ({"input_ids": torch.ones(1, 2, dtype=torch.long)}, "predicted", "no get_input_embeddings"),
         (torch.rand(2, 3), 3, "3 outputs, numbered from 0"),
         (torch.rand(2, 3), -1, "3 outputs, numbered from 0"),
