@@ -85,17 +85,39 @@ def _number(checks: Sequence[CheckRecord], method: str, column: Column) -> Numbe
 
 
 def _with_places(rows: Mapping[str, list[Number]], columns: Sequence[Column]) -> dict[str, list[Number]]:
-    """The rows with first and second place in each column that has a better direction."""
+    """The rows with first and second place in each column that has a better direction.
+
+    A place is marked only where the intervals support it: that of whoever has it overlaps none that comes after.
+    """
     placed = {method: list(row) for method, row in rows.items()}
     for at, column in enumerate(columns):
         sign = {"higher": -1.0, "lower": 1.0, None: 0.0}[column.better]
         rivals = [method for method, row in rows.items() if method not in column.unranked and row[at].ours is not None]
         if sign and len(rivals) > 2:
-            keys = {method: sign * (rows[method][at].ours or 0.0) for method in rivals}
-            for method in rivals:
-                place = FIRST + sum(other < keys[method] for other in keys.values())
-                placed[method][at] = replace(placed[method][at], place=place if place <= SECOND else 0)
+            for method, place in _places({method: rows[method][at] for method in rivals}, sign).items():
+                placed[method][at] = replace(placed[method][at], place=place)
     return placed
+
+
+def _places(numbers: Mapping[str, Number], sign: float) -> dict[str, int]:
+    """First and second place where less is better after multiplying by the sign; equal numbers share a place."""
+    keys = {method: sign * (number.ours or 0.0) for method, number in numbers.items()}
+    ends = {method: _ends(number, sign) for method, number in numbers.items()}
+    places: dict[str, int] = {}
+    for method in sorted(numbers, key=lambda method: keys[method]):
+        place = FIRST + sum(other < keys[method] for other in keys.values())
+        behind = [other for other in numbers if keys[other] > keys[method]]
+        if place > SECOND or not all(ends[method][1] < ends[other][0] for other in behind):
+            break  # without a clear first there is no second
+        places[method] = place
+    return places
+
+
+def _ends(number: Number, sign: float) -> tuple[float, float]:
+    """The better and the worse end of a number's interval, so that less is better; both are the number without one."""
+    ours = number.ours or 0.0
+    low, high = sorted(sign * end for end in number.interval or (ours, ours))
+    return low, high
 
 
 def _layer_table(paper: Paper, name: str, layout: LayerLayout, specs: Mapping[str, list[CheckRecord]]) -> Grid:

@@ -41,7 +41,7 @@ TABLES: dict[str, Layout] = {
             Column("Δ", "perturbation.delta.mean", 2, "higher", interval=True),
         ),
         variants="LRP VARIANTS",
-        note="LOO's correlation with itself takes no place.",
+        note="LOO's correlation with itself takes no place; a place is marked only where no interval behind overlaps.",
     ),
     "table-a3": LayerLayout(
         title="Table A3",
@@ -64,7 +64,11 @@ TABLES: dict[str, Layout] = {
         },
         figure=LayerFigure(
             name="figure-2",
-            caption="Figure 2: bypassing the softmax, layer by layer",
+            caption="Figure 2: bypassing the softmax in the backward pass of the first layers up to k, of the last "
+            "ones from k on, or of layer k alone. Solid lines are ours with their intervals; dashed ones are the "
+            "paper's, in the same panel where its model has as many layers. Panels of equally many layers share their "
+            "axes. To see: where a line lies above the dotted one, bypassing helps; the paper's single layers do so "
+            "in the middle and late ones.",
             alternative="LOO r and the difference of the perturbation areas as layers' softmax is bypassed: front to "
             "back, back to front and one at a time. The same numbers are in Table A3.",
             axes={"LOO r": "Pearson r with LOO", "Δ": "Δ = LeRF − MoRF"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,25 +44,31 @@ def layer_figure(layout: LayerLayout, blocks: Sequence[LayerBlock]) -> Figure:
     from matplotlib.figure import Figure
 
     rows = [title for title in layout.baselines if any(block.has(title) for block in blocks)]
-    width, height = 3.6 * len(blocks) + 0.4, 2.5 * len(rows) + 0.9
+    width, height = 3.6 * len(blocks) + 0.4, 2.8 * len(rows) + 0.9
     figure = Figure(figsize=(width, height), layout="constrained")
     panels = figure.subplots(len(rows), len(blocks), squeeze=False)
     for down, title in enumerate(rows):
         for across, block in enumerate(blocks):
             axes = panels[down][across]
             _draw(axes, layout, block, title)
-            if down == 0:
-                axes.set_title(block.heading, fontsize=10)
-            if down == len(rows) - 1:
-                axes.set_xlabel("layer k")
-            if across == 0:
-                axes.set_ylabel(layout.figure.axes.get(title, title))
+            axes.set_title(f"{layout.figure.axes.get(title, title)}\n{block.heading}", fontsize=9)
+            axes.set_xlabel(f"layer k of {block.layers}")
+        _share_axes({axes: block.layers for axes, block in zip(panels[down], blocks, strict=True)})
     handles: dict[str, Any] = {}
     for axes in panels.flat:
         handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     columns = 4 if len(blocks) > 1 else 2
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns, frameon=False)
     return figure
+
+
+def _share_axes(layers: Mapping[Axes, int]) -> None:
+    """Give panels of equally many layers one vertical scale, the paper's among them: they can be compared."""
+    for depth in set(layers.values()):
+        alike = [axes for axes, layers_of_it in layers.items() if layers_of_it == depth]
+        limits = [axes.get_ylim() for axes in alike]
+        for axes in alike:
+            axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
 
 
 def _draw(axes: Axes, layout: LayerLayout, block: LayerBlock, title: str) -> None:

@@ -32,6 +32,15 @@ class Point(NamedTuple):
     interval: Interval | None
 
 
+PARETO = (
+    "Agreement with leave-one-out against cost. Up and to the left is better: the grey step joins the methods that "
+    "none beats in both; leave-one-out itself is orange. Lines are intervals of r."
+)
+REWRITTEN = (
+    "How far apart the relevance of the original and of the rewritten model is, for each method and rewrite. An empty "
+    "dark cell holds; a number is the gap as a share of the largest relevance; a grey cell was refused. A method of "
+    "the function has a dark row."
+)
 SMALLEST, LARGEST = 1e-9, 1.0
 """Ends of the colour scale: what holds, and a gap as large as the relevance itself."""
 
@@ -73,7 +82,7 @@ def draw_pareto(checks: Sequence[CheckRecord], folder: Path) -> list[Picture]:
         for part, here in measured.items():
             _, svg = save(_pareto_figure(part, here), folder, f"pareto-{file_stem(part)}")
             listed = ", ".join(f"{point.method} {point.r:.2f} at {point.passes:.1f} passes" for point in here)
-            pictures.append(Picture(svg, "LOO r against cost", f"LOO r against measured cost: {listed}.", part))
+            pictures.append(Picture(svg, PARETO, f"LOO r against measured cost: {listed}.", part))
     return pictures
 
 
@@ -115,9 +124,8 @@ def draw_matrices(checks: Sequence[CheckRecord], folder: Path) -> list[Picture]:
     by_spec = {
         spec: [cell for cell in cells if cell.model == spec] for spec in dict.fromkeys(cell.model for cell in cells)
     }
-    caption = "Methods and rewrites: how far apart the relevance of the original and of the rewritten model is"
     return [
-        Picture(file, caption, f"{in_one_line(here)}. The same cells are in the table below.", spec)
+        Picture(file, REWRITTEN, f"{in_one_line(here)}. The same cells are in the table below.", spec)
         for (spec, here), file in zip(by_spec.items(), save_matrix(cells, folder), strict=True)
     ]
 

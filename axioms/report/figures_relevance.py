@@ -24,6 +24,13 @@ PANELS = {
     "insertion_deletion": {"deletion_curve": "deletion", "insertion_curve": "insertion"},
 }
 """By axiom: its curves and what their panels are called."""
+CAPTIONS = {
+    "perturbation": "The mean output while features are removed by their relevance{}. A good method falls at once on "
+    "the left, where the most relevant go first, and stays up on the right, where the least relevant do; the area "
+    "between is Δ.",
+    "insertion_deletion": "The mean probability of the predicted class while features are deleted or inserted by their "
+    "relevance{}. A good method falls at once when they are deleted and rises at once when they are inserted.",
+}
 AXES = {"perturbation": "mean output", "insertion_deletion": "mean probability"}
 
 
@@ -69,7 +76,7 @@ def draw_curves(checks: Sequence[CheckRecord], folder: Path) -> list[Picture]:
         for curves in every:
             (file,) = save(_curves_figure(curves), folder, curves.name, ("svg",))
             side = f", {curves.side} model" if curves.side else ""
-            pictures.append(Picture(file, f"{curves.axiom} curves{side}", _in_words(curves), curves.part))
+            pictures.append(Picture(file, CAPTIONS[curves.axiom].format(side), _in_words(curves), curves.part))
     return pictures
 
 
@@ -105,7 +112,7 @@ def _draw_lines(axes: Axes, lines: Mapping[str, Sequence[float]], methods: Seque
 
 
 def maps_of(checks: Sequence[CheckRecord]) -> dict[str, dict[str, ImageExample]]:
-    """By part of the run and method: the first image, with its relevance on the left and on the right."""
+    """By part of the run and method: the image that differs most, with its relevance on the left and on the right."""
     maps: dict[str, dict[str, ImageExample]] = {}
     for check in checks:
         for example in check.examples:
@@ -121,7 +128,11 @@ def draw_maps(checks: Sequence[CheckRecord], folder: Path) -> list[Picture]:
         return []
     import matplotlib
 
-    caption = "Relevance of each pixel for the left and for the right model: red positive, blue negative"
+    caption = "Relevance of each pixel for the left and for the right model, each method on the image on which its two "
+    caption += (
+        "maps differ most: red positive, blue negative. A method that cannot tell the models apart leaves the last "
+    )
+    caption += "column blank; the share beside it is the largest difference over the largest relevance."
     said = "An image, its relevance by {} for the left and the right model, and the difference; beside each row the "
     said += "largest difference as a share of the largest relevance."
     pictures = []

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from axioms.papers import PAPERS
 from axioms.record import ClaimNumber, ClaimRecord
-from axioms.report.text import aligned
+from axioms.report.text import aligned, claim_number
 
 HEADER = ["", "claim", "subject", "verdict", "ours", "paper"]
 WIDEST_CLAIM, WIDEST_MISSING = 52, 40
@@ -65,18 +64,7 @@ def ours_text(number: ClaimNumber | None) -> str:
     """`r 0.83 [0.74, 0.88]`, with a sign where it is a difference; empty where nothing was measured."""
     if number is None:
         return ""
-    if not isinstance(number.value, float):
-        return "as expected" if isinstance(number.value, list) else "not finite"
-    sign = "+" if number.is_difference and number.value >= 0 else ""
-    ends = "" if number.interval is None else f" [{brief(number.interval[0])}, {brief(number.interval[1])}]"
-    return f"{number.unit} {sign}{brief(number.value)}{ends}"
-
-
-def brief(number: float) -> str:
-    """Two decimals, or the order of magnitude of what they would hide."""
-    if not math.isfinite(number):
-        return "not finite"
-    return f"{number:.2f}" if number == 0 or 0.005 <= abs(number) < 1e4 else f"{number:.0e}"
+    return claim_number(number)
 
 
 def shortened(text: str, width: int) -> str:

@@ -50,8 +50,10 @@ def unit_of(metric: str) -> str:
 
 def claim_number(number: ClaimNumber) -> str:
     """`r 0.83 [0.74, 0.88]`, with a sign where it is a difference."""
-    if not isinstance(number.value, float) or not math.isfinite(number.value):
-        return f"{number.unit} {show(number)}".strip()
+    if isinstance(number.value, list):
+        return "as expected"
+    if number.value is None or not math.isfinite(number.value):
+        return "not finite"
     sign = "+" if number.is_difference and number.value >= 0 else ""
     text = compact(number.value)
     if number.interval is None:

@@ -52,7 +52,10 @@ def texts(subject: BuiltSubject, attribution: Attribution) -> list[TextExample]:
 
 
 def images(subject: BuiltSubject, left: Attribution, right: Attribution) -> list[ImageExample]:
-    """The first images, with the relevance of each pixel for the left and for the right model of a pair."""
+    """The images on which the relevance of a pixel differs most between the two models of a pair.
+
+    The one with the largest difference comes first.
+    """
     shape = subject.data.shape
     pixels = subject.sides["left"].inputs.features
     if shape is None or pixels.shape[1] != shape[0] * shape[1]:
@@ -64,8 +67,16 @@ def images(subject: BuiltSubject, left: Attribution, right: Attribution) -> list
             left=rounded(left.scores[index].reshape(shape)),
             right=rounded(right.scores[index].reshape(shape)),
         )
-        for index in range(min(EXAMPLES, len(pixels)))
+        for index in _most_different(left.scores, right.scores)
     ]
+
+
+def _most_different(left: Tensor, right: Tensor) -> list[int]:
+    """Return the examples with the largest relative gaps; of equal ones the earlier."""
+    largest = left.abs().maximum(right.abs()).amax(dim=1)
+    gaps = ((left - right).abs().amax(dim=1) / largest).nan_to_num(nan=0.0, posinf=0.0)
+    order: list[int] = gaps.sort(descending=True, stable=True).indices.tolist()
+    return order[:EXAMPLES]
 
 
 def rounded(values: Tensor) -> list[Any]:

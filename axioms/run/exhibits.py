@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,10 @@ def examples_of(check: Check, case: Case) -> Sequence[Example]:
     if check.function == "loo_correlation" and subject.tokens and ONLY in subject.sides:
         return texts(subject, _first(case, method, ONLY))
     if check.function == "implementation_invariance" and subject.data.shape is not None:
-        return images(subject, _first(case, method, "left"), _first(case, method, "right"))
+        left, right = (
+            _recall(case, "all", method, side, partial(case.attribution, method, side)) for side in ("left", "right")
+        )
+        return images(subject, left, right)
     return []
 
 

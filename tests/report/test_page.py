@@ -113,7 +113,7 @@ def test_the_scorecard_has_a_row_for_each_claim_and_a_column_for_each_subject() 
         make_claim(None, subject="MiniLM"),
     ]
     (card,) = scorecards_of(make_run(make_check(), claims=claims))
-    assert card.title == "You et al. 2025"
+    assert card.title.startswith("You et al. 2025. When LRP Diverges")
     assert card.subjects == ["MNIST", "MiniLM", "BERT-base"], "what was not run comes last"
     assert [row.key for row in card.rows] == ["C1", "C2"]
     first = card.rows[0].cells

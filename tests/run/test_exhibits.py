@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from axioms.core.entries import Method
 from axioms.core.registry import METHODS
 from axioms.run.cache import Cache
+from axioms.run.examples import _most_different
 from axioms.run.runner import Runner
 from axioms.spec import expand_file
 
@@ -46,3 +48,9 @@ def test_nothing_is_computed_again_to_be_shown(
     second = Runner(cache=Cache(tmp_path / "cache")).run(check)
     assert second.accounts == first.accounts
     assert second.judgement == first.judgement
+
+
+def test_images_are_those_on_which_the_two_models_differ_most() -> None:
+    left = torch.tensor([[1.0, 0.0], [1.0, 1.0], [4.0, 2.0], [0.0, 0.0], [2.0, 2.0]])
+    right = torch.tensor([[1.0, 0.1], [1.0, 0.0], [4.0, 0.0], [0.0, 0.0], [2.0, 2.0]])
+    assert _most_different(left, right) == [1, 2, 0], "by their shares: 1, a half and a tenth; where all is 0, nothing"

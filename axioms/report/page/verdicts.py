@@ -97,7 +97,7 @@ def _scorecard(paper: str, run: RunRecord) -> Scorecard:
         by_key.setdefault(claim.row.key if claim.row is not None else "", []).append(claim)
     rows = [_row(rivals, subjects, list(run.by_part)) for rivals in by_key.values()]
     counts = {verdict: sum(claim.verdict == verdict for claim in claims) for verdict in VERDICTS}
-    title = PAPERS[paper].title if paper in PAPERS else paper
+    title = f"{PAPERS[paper].title}. {PAPERS[paper].name}".rstrip(". ") if paper in PAPERS else paper
     return Scorecard(paper, title, f"scorecard-{anchor_of(paper)}", subjects, rows, counts)
 
 
