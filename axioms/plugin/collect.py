@@ -15,7 +15,9 @@ import pytest
 from axioms.core.errors import SpecError, display_path
 from axioms.core.suite import suite_specs
 from axioms.plugin.items import run_check
-from axioms.spec import TIERS, Check, expand_file
+from axioms.plugin.options import ADDED
+from axioms.spec import TIERS, Check, MethodRef, expand_file
+from axioms.spec.added import added_checks
 
 if TYPE_CHECKING:
     from axioms.run.runner import Runner
@@ -80,7 +82,9 @@ class SpecFile(pytest.Module):
             raise self.CollectError(str(error)) from None
         functions = {spec.tier: _function(spec.tier) for spec in expanded.specs}
         fixtures = None
-        for check in expanded.checks:
+        methods: list[MethodRef] = self.config.stash[ADDED]
+        added = added_checks(expanded.checks, methods)
+        for check in (*expanded.checks, *added):
             function = functions[check.tier]
             item: CheckItem = CheckItem.from_parent(self, name=item_name(check), callobj=function, fixtureinfo=fixtures)
             item.check = check
@@ -114,9 +118,9 @@ def _function(tier: str) -> Callable[..., None]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what lies above the tier; deselect methods that `--axioms-methods` does not match."""
+    """Skip what lies above the tier; deselect methods that the command line does not ask for."""
     allowed = TIERS[: TIERS.index(config.getoption("--axioms-tier")) + 1]
-    pattern = config.getoption("--axioms-methods")
+    pattern, only_added = config.getoption("--axioms-methods"), config.getoption("--axioms-only-method")
     selected: list[pytest.Item] = []
     deselected: list[pytest.Item] = []
     for item in items:
@@ -128,6 +132,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason=f"{check.tier} tier: --axioms-tier {check.tier}"))
         # A check that is about no method (forward equivalence) goes with every choice.
         wanted = pattern is None or check.method is None or fnmatch.fnmatchcase(check.method.label, pattern)
+        if only_added:
+            wanted = wanted and (check.added or check.method is None)
         (selected if wanted else deselected).append(item)
     if deselected:
         config.hook.pytest_deselected(items=deselected)

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from axioms.core.errors import AssetMissing, AxiomsError, MissingPackage, NotApplicable, display_path
+from axioms.core.errors import (
+    AssetMissing,
+    AxiomsError,
+    MissingPackage,
+    NotApplicable,
+    NotDefined,
+    UncoveredOperation,
+    display_path,
+)
 from axioms.core.workers import share_threads, this_worker
-from axioms.plugin.options import assets_required, cache_of, overrides
+from axioms.plugin.options import CLAIMS, assets_required, cache_of, overrides, rerun_options
 from axioms.plugin.progress import Progress
 from axioms.report.text import effect, show
 from axioms.spec import Check
+from axioms.spec.added import claim_of
 
 if TYPE_CHECKING:
     from axioms.record import CheckRecord, Comparison, ErrorCheck, SkippedCheck
     from axioms.run.runner import Runner
+    from axioms.spec.added import Claim
+    from axioms.verdict.judge import Judgement
 
 RECORD = pytest.StashKey["CheckRecord"]()
 NOT_APPLICABLE = pytest.StashKey[str]()
@@ -46,6 +58,10 @@ def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> N
     """Run the check, attach its record to the item, and fail if it does not pass."""
     from axioms.run.records import record
 
+    claims: dict[str, list[Claim]] = request.config.stash[CLAIMS]
+    claim = claim_of(check, request.node.nodeid, claims) if check.added else None
+    if claim is not None and claim.verdict == "refused":
+        check = check.but(refusal=True)
     try:
         result = runner.run(check)
     except MissingPackage as error:
@@ -59,10 +75,25 @@ def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> N
             raise
         request.node.stash[NOT_APPLICABLE] = str(error)
         pytest.skip(f"{check.rewrite} does not apply: {error}")
+    except (NotDefined, UncoveredOperation) as error:
+        if not check.added or claim is not None:
+            raise
+        pytest.skip(f"not defined here: {error}")
+    if claim is not None:
+        result = replace(result, judgement=with_claim(result.judgement, claim))
+    elif check.added:
+        result = replace(result, judgement=replace(result.judgement, passed=True))
     recorded = record(result, request.node.nodeid)
     _attach(recorded, check, request.node)
     if not recorded.passed:
-        raise CheckFailed(failure_text(recorded))
+        raise CheckFailed(failure_text(recorded, rerun_options(request.config)))
+
+
+def with_claim(judgement: Judgement, claim: Claim) -> Judgement:
+    """Return a judgement that passes where the verdict is the claimed one."""
+    passed = judgement.verdict == claim.verdict
+    reason = judgement.reason if passed else f"and {claim.place} claims {claim.verdict}: {judgement.reason}"
+    return replace(judgement, passed=passed, reason=reason)
 
 
 def _attach(recorded: CheckRecord, check: Check, item: pytest.Item) -> None:
@@ -74,7 +105,7 @@ def _attach(recorded: CheckRecord, check: Check, item: pytest.Item) -> None:
         item.user_properties.append((name, quantity.value))
 
 
-def failure_text(check: CheckRecord) -> str:
+def failure_text(check: CheckRecord, options: str = "") -> str:
     """Return the verdict, which pytest repeats in its summary, the claim, the line, the bound and the number."""
     rows = [("verdict", f"{check.verdict}, {check.reason}"), ("claim", check.claim)]
     for decision in check.bounds:
@@ -87,7 +118,7 @@ def failure_text(check: CheckRecord) -> str:
         rows.append(("claimed", f"a violation    {check.place}"))
     if check.worst:
         rows.append(("worst", check.worst))
-    rows.append(("rerun", f'pytest "{check.id}"'))
+    rows.append(("rerun", f'pytest "{check.id}"{options}'))
     return "\n".join(f"{name:<9} {value}" for name, value in rows)
 
 

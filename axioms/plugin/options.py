@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from axioms.core.errors import InputError, SpecError
 from axioms.core.suite import suite_specs
-from axioms.spec import TIERS
+from axioms.spec import TIERS, MethodRef
+from axioms.spec.added import Claim, read_claims, read_method
 from axioms.subjects.assets import OFFLINE, cache_folder, switched_on
 
 if TYPE_CHECKING:
@@ -43,6 +46,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         help="import this module first, so that specs can name what it registers; may be given more than once",
+    )
+    group.addoption(
+        "--axioms-method",
+        metavar="METHOD",
+        action="append",
+        default=[],
+        help="add a method to every spec: a name, MODULE:NAME, or 'NAME: {option: value}'; where a spec claims nothing "
+        "about it, the verdict is reported and fails nothing; may be given more than once",
+    )
+    group.addoption(
+        "--axioms-only-method",
+        action="store_true",
+        help="run nothing but the checks of the methods that --axioms-method adds",
+    )
+    group.addoption(
+        "--axioms-expect",
+        metavar="FILE",
+        help="claims about the added methods, a YAML file {method: {axiom, or pattern of ids: holds or violated}}",
     )
     group.addoption(
         "--axioms-suite",
@@ -95,6 +116,41 @@ def add_suite(config: pytest.Config) -> None:
     if config.getoption("--axioms-suite") and suite not in config.args:
         is_named = config.args_source is config.ArgsSource.ARGS
         config.args = [*(config.args if is_named else ()), suite]
+
+
+ADDED = pytest.StashKey[list[MethodRef]]()
+CLAIMS = pytest.StashKey[dict[str, list[Claim]]]()
+"""The methods that `--axioms-method` adds, and what `--axioms-expect` claims of them."""
+
+
+def read_added(config: pytest.Config) -> None:
+    """Read the methods that are added to every spec, and the claims about them."""
+    folder, file = config.invocation_params.dir, config.getoption("--axioms-expect")
+    texts = config.getoption("--axioms-method")
+    try:
+        config.stash[ADDED] = [read_method(text, folder) for text in texts]
+        config.stash[CLAIMS] = {} if file is None else read_claims(folder / file)
+    except (InputError, SpecError) as error:
+        raise pytest.UsageError(f"{error}") from None
+    claims: dict[str, list[Claim]] = config.stash[CLAIMS]
+    methods: list[MethodRef] = config.stash[ADDED]
+    unknown = set(claims) - {method.label for method in methods}
+    if unknown or (config.getoption("--axioms-only-method") and not texts):
+        named = f"--axioms-expect claims something about {', '.join(sorted(unknown))}"
+        what = named if unknown else "--axioms-only-method"
+        raise pytest.UsageError(f"{what}: add that method by --axioms-method.")
+
+
+def rerun_options(config: pytest.Config) -> str:
+    """Return the options of this run without which one of its checks would be another, or not be there."""
+    words = []
+    for name in ("--axioms-import", "--axioms-method"):
+        words += [word for value in config.getoption(name) for word in (name, value)]
+    for name in ("--axioms-expect", "--axioms-device", "--axioms-dtype"):
+        words += [] if config.getoption(name) is None else [name, config.getoption(name)]
+    if config.getoption("--axioms-tier") != TIERS[0]:
+        words += ["--axioms-tier", config.getoption("--axioms-tier")]
+    return f" {shlex.join(words)}" if words else ""
 
 
 def is_worker(config: pytest.Config) -> bool:

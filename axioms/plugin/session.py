@@ -6,7 +6,7 @@ import pytest
 
 from axioms.core.errors import InputError
 from axioms.core.imports import import_modules
-from axioms.plugin.options import add_suite, apply_offline, is_worker, modules_of, overrides
+from axioms.plugin.options import add_suite, apply_offline, is_worker, modules_of, overrides, read_added
 from axioms.plugin.reporter import LastLine, Reporter
 from axioms.spec import TIERS
 
@@ -30,6 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
         import_modules(modules_of(config), config.invocation_params.dir)
     except InputError as error:
         raise pytest.UsageError(f"--axioms-import: {error}") from None
+    read_added(config)
     if not is_worker(config):
         if config.getoption("--axioms-resume"):
             config.issue_config_time_warning(pytest.PytestWarning(RESUME), stacklevel=2)

@@ -9,15 +9,17 @@ from axioms.record import CheckRecord
 from axioms.report.text import Table, brief, effect, printed, short_list, show
 
 FAILED, CLAIMED, HOLDS, REFUSED = "FAILED", "VIOLATED*", "holds", "refused"
-MOST_TELLING = (FAILED, CLAIMED, HOLDS)
+VIOLATED, INCONCLUSIVE = "violated", "inconclusive"
+"""Where nothing is claimed: of an open question, or of a method that was added on the command line."""
+MOST_TELLING = (FAILED, VIOLATED, CLAIMED, INCONCLUSIVE, HOLDS)
 
 
 def cell(check: CheckRecord) -> str:
     """A verdict as a reader should see it: `VIOLATED*` is a violation that the spec claims; a record is its number."""
     if not check.passed:
         return FAILED
-    violated = CLAIMED if check.shows != "contradicted" else "violated"  # an open question that is answered: no
-    judged = {"violated": violated, "holds": HOLDS, "refused": REFUSED}
+    violated = CLAIMED if check.violation_claimed else VIOLATED  # an answer to a question, not a failure
+    judged = {"violated": violated, "holds": HOLDS, "refused": REFUSED, "inconclusive": INCONCLUSIVE}
     if check.verdict in judged:
         return judged[check.verdict]
     first = next(iter(check.metrics)).rpartition("left.")[2]

@@ -89,6 +89,9 @@ class Check:
     equivalence: tuple[PlacedBound, ...] = ()
     """How far apart the outputs of a pair may be; beyond that no other check of it means anything."""
 
+    added: bool = False
+    """Whether its method was added on the command line: the verdict is reported, and nothing is claimed."""
+
     def but(self, **changes: Any) -> Check:
         """Return the check with other values in some fields; `dataclasses.replace` is slow for thousands of checks."""
         other = object.__new__(Check)
