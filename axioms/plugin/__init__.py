@@ -1,5 +1,6 @@
 """The pytest plugin: a thin skin around checks and their runner."""
 
+from axioms.plugin.added import pytest_terminal_summary
 from axioms.plugin.collect import pytest_collect_file, pytest_collection_modifyitems, pytest_report_collectionfinish
 from axioms.plugin.distribution import pytest_xdist_make_scheduler
 from axioms.plugin.items import axioms_runner, pytest_runtest_makereport
@@ -15,5 +16,6 @@ __all__ = [
     "pytest_report_collectionfinish",
     "pytest_report_header",
     "pytest_runtest_makereport",
+    "pytest_terminal_summary",
     "pytest_xdist_make_scheduler",
 ]
