@@ -21,7 +21,9 @@ def check(**changes: Any) -> CheckRecord:
     [
         ({}, "holds"),
         ({"passed": False}, "FAILED"),
-        ({"verdict": "violated"}, "VIOLATED*"),
+        ({"verdict": "violated", "violation_claimed": True}, "VIOLATED*"),
+        ({"verdict": "violated"}, "violated"),
+        ({"verdict": "inconclusive"}, "inconclusive"),
         ({"verdict": "recorded", "metrics": {"r.mean": quantity(0.123)}}, "0.12"),
         (
             {"verdict": "recorded", "metrics": {"left.r.mean": quantity(0.5), "right.r.mean": quantity(0.25)}},
