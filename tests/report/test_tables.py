@@ -39,7 +39,7 @@ def test_cells(changes: dict[str, Any], wanted: str) -> None:
 def test_where_specs_meet_the_most_telling_verdict_stands() -> None:
     checks = [
         check(),
-        check(verdict="violated"),
+        check(verdict="violated", violation_claimed=True),
         check(axiom="b"),
         check(axiom="b", passed=False),
         check(method=None),
