@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from axioms.commands.imports import add_import_option, import_modules
 from axioms.core.errors import AxiomsError, display_path
 from axioms.core.registry import METHODS
 
@@ -17,7 +18,7 @@ ABOUT = """\
 Search for the smallest expression that a method attributes differently when it is written another way: sums, products,
 linear maps, activations, softmax and norms, rewritten by associativity, commutativity, distributivity, folding, scaling
 and shifting. What is found is shrunk and written as a spec that reproduces it.
-Exit code: 0 if nothing was counterexample, 1 if the method was falsified, 2 if it could not run."""
+Exit code: 0 if nothing was found, 1 if the method was falsified, 2 if it could not run."""
 
 
 def add_parser(commands: Any) -> None:
@@ -38,6 +39,7 @@ def add_parser(commands: Any) -> None:
         metavar="DIR",
         help="where the spec goes (specs/counterexample)",
     )
+    add_import_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -46,6 +48,7 @@ def run(options: argparse.Namespace) -> int:
     import axioms.methods  # noqa: F401  (fills the registry)
 
     try:
+        import_modules(options.modules)
         METHODS.get(options.method)
         from axioms.search.falsify import falsify
         from axioms.search.spec import write_spec
@@ -60,6 +63,8 @@ def run(options: argparse.Namespace) -> int:
     print(lines_of(counterexample))
     written = write_spec(counterexample, options.output)
     print(f"\n{written.read_text(encoding='utf-8')}\nwritten: {display_path(written)}")
+    needed = "".join(f" --axioms-import {module}" for module in options.modules)
+    print(f"rerun: pytest {display_path(written)}{needed}")
     return 1
 
 

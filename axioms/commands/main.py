@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Sequence
 
+import axioms
 from axioms.commands import assets, check, compare, falsify, list, report, rules, schema
 from axioms.commands.audit import command as audit
 from axioms.commands.explain import command as explain
 from axioms.commands.new import command as new
+from axioms.core.errors import AxiomsError
 
 SUBCOMMANDS = (check, schema, report, rules, list, compare, assets, explain, falsify, new, audit)
 
@@ -20,8 +24,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Check attribution methods for Transformers against axioms stated in YAML. "
         "The checks themselves run with `pytest specs/`.",
     )
+    parser.add_argument("--version", action="version", version=f"axioms {axioms.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for subcommand in SUBCOMMANDS:
         subcommand.add_parser(commands)
     options = parser.parse_args(arguments)
-    return int(options.run(options))
+    try:
+        code = int(options.run(options))
+        sys.stdout.flush()
+    except AxiomsError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # `| head` has read enough; what Python flushes at its end goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from axioms.commands.imports import add_import_option, import_modules
 from axioms.core.registry import METHODS
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ def add_parser(commands: Any) -> None:
     """Add the subcommand and its options."""
     parser = commands.add_parser("rules", help="print which rule each method uses for which kind of operation")
     parser.add_argument("--format", choices=("md", "tex", "csv"), default="md", help="Markdown, LaTeX or CSV (md)")
+    add_import_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -22,6 +24,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the table."""
     from axioms.report.render import RENDERERS
 
+    import_modules(options.modules)
     print(RENDERERS[options.format](rules_table()), end="")
     return 0
 

@@ -1,6 +1,7 @@
 """Other people's methods under the same specs, by the prefix of their name.
 
     captum:IntegratedGradients      an attribution class of captum.attr
+    captum:package.module.Class     a class of one's own with captum's interface
     zennit:EpsilonPlus              a composite of zennit.composites
     lxt:attnlrp                     always skipped, with the reason
     python:package.module.function  any function (model, inputs, target, *, options), without registering it
@@ -24,6 +25,7 @@ from axioms.core.entries import Method
 from axioms.core.errors import InputError, MissingPackage, UnknownName, did_you_mean
 from axioms.core.registry import METHODS
 from axioms.engine.attribution import Decomposition
+from axioms.methods.captum_like import class_method
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -209,7 +211,12 @@ def from_python(path: str) -> Method:
     return Method(f"python:{path}", function, passes=None)
 
 
-METHODS.resolvers["captum"] = cache(partial(borrowed, "captum", captum, CAPTUM))
+def find_captum(name: str) -> Method:
+    """Return a method of captum.attr, or a class of one's own with its interface, by the dotted path."""
+    return class_method(name) if "." in name else borrowed("captum", captum, CAPTUM, name)
+
+
+METHODS.resolvers["captum"] = cache(find_captum)
 METHODS.resolvers["zennit"] = cache(partial(borrowed, "zennit", zennit, ZENNIT))
 METHODS.resolvers["lxt"] = cache(partial(borrowed, "lxt", lxt, LXT))
 METHODS.resolvers["python"] = from_python
