@@ -54,7 +54,8 @@ def is_activation(module: nn.Module) -> bool:
     """
     if not getattr(module, "one_operation", True) or module._modules:
         return False
-    if any(number.numel() > 1 for number in (*module.parameters(), *module.buffers())):
+    numbers = (*module._parameters.values(), *module._buffers.values())  # it has no modules that could have more
+    if any(number is not None and number.numel() > 1 for number in numbers):
         return False
     if module not in _PROBED:
         _PROBED[module] = _acts_on_entries(module)

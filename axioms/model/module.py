@@ -81,7 +81,8 @@ class Model:
         modes = [(module, module.training) for module in self.module.modules()]
         wanted = [parameter for parameter in self.module.parameters() if parameter.requires_grad]
         try:
-            self.module.eval()
+            if any(training for _, training in modes):
+                self.module.eval()
             for parameter in wanted:
                 parameter.requires_grad_(False)
             yield
@@ -89,7 +90,8 @@ class Model:
             for parameter in wanted:
                 parameter.requires_grad_(True)
             for module, training in modes:
-                module.training = training
+                if module.training != training:  # setting an attribute of a module is slow
+                    module.training = training
 
 
 def _outputs(returned: Any) -> Tensor:
