@@ -8,11 +8,11 @@ from axioms.record import CheckRecord, Drift, RunRecord
 from axioms.report.page.headline import errors_table, failures_table, headline_of, rest_of
 from axioms.report.page.matrix import Place, matrix_of
 from axioms.report.page.outcomes import every_check, in_words
-from axioms.report.page.sections import Group, groups_of, sections_of
+from axioms.report.page.sections import groups_of, sections_of
 from axioms.report.page.verdicts import VERDICTS, scorecards_of
-from axioms.report.rewrites import cells_of, in_one_line
+from axioms.report.rewrites import applicability, cells_of, in_one_line
 from axioms.report.spec_tables import BASELINE, FOLDER, NONEXISTENT, REWRITES
-from axioms.report.tables import CLAIMED, beside_paper, comparisons, matrix
+from axioms.report.tables import CLAIMED, beside_paper, comparisons, matrix, nonexistent
 from axioms.report.text import Row, Table, aligned, markdown, within
 
 MOST_WRONG, MOST_CLAIMS, MOST_METHODS = 6, 48, 30
@@ -30,7 +30,7 @@ def summary_markdown(run: RunRecord) -> str:
     lines += _cut("Methods and axioms", _matrix(run), MOST_METHODS, "index.html")
     if run.checks:
         lines += ["`VIOLATED*`: violated, as the spec claims. Ranges are over all specs and subjects.", ""]
-    lines += _groups(groups_of(sections_of(run, [])))
+    lines += _specs(run)
     commit = run.run.git_commit or "unknown"
     return "\n".join([*lines, f"Commit {commit}; Python {run.environment.python}; {packages}.", ""])
 
@@ -91,13 +91,16 @@ def _cell(place: Place) -> str:
     return f"{text}, {place.range_text}" if place.range_text else text
 
 
-def _groups(groups: Sequence[Group]) -> list[str]:
+def _specs(run: RunRecord) -> list[str]:
     """Return a row for each group of specs, and where their tables are."""
+    groups = groups_of(sections_of(run, []))
     rows = [[group.name, str(len(group.sections)), in_words(group.counts)] for group in groups]
-    links = {FOLDER + "/": "every spec with its numbers", NONEXISTENT: "what does not exist", REWRITES: "rewrites"}
+    links = {f"{FOLDER}/": "every spec with its numbers"}
+    links |= {NONEXISTENT: "what does not exist"} if nonexistent(run.checks)[1] else {}
+    links |= {REWRITES: "rewrites"} if applicability(run.checks, run.skipped)[1] else {}
     listed = ", ".join(f"[{text}](tables/{name})" for name, text in links.items())
-    table = markdown(["specs", "", "checks"], rows) if rows else []
-    return ["## Specs", "", *table, "", f"Long tables: {listed}; the papers' in [tables](tables).", ""]
+    table = [*markdown(["specs", "specs or subjects", "checks"], rows), ""] if rows else []
+    return ["## Specs", "", *table, f"Long tables: {listed}; the papers' in [tables](tables).", ""]
 
 
 def closing_lines(checks: Sequence[CheckRecord], width: int) -> list[str]:

@@ -80,7 +80,7 @@ def test_a_cell_of_several_specs_shows_how_many_and_their_range(tmp_path: Path) 
     run = make_run(*checks)
     assert "✓ 3 r 0.25…0.75" in page_of(run, tmp_path)
     assert (
-        "in 3 specs or subjects; pearson.mean from 0.25 to 0.75 over 3 of them" in (tmp_path / "index.html").read_text()
+        "in 3 specs or subjects; pearson.mean from 0.25 to 0.75 in 3 numbers" in (tmp_path / "index.html").read_text()
     )
     assert "3 hold, r 0.25…0.75" in summary_markdown(run)
 

@@ -91,7 +91,18 @@ def test_a_cell_of_several_specs_shows_how_many_and_their_range() -> None:
     ]
     (place,) = matrix_of(checks)[1][0].places
     assert (place.specs, place.range_text) == (3, "r 0.25…0.75")
-    assert place.words == "3 recorded; in 3 specs or subjects; pearson.mean from 0.25 to 0.75 over 3 of them"
+    assert place.words == "3 recorded; in 3 specs or subjects; pearson.mean from 0.25 to 0.75 in 3 numbers"
+
+
+def test_a_range_is_over_both_sides_and_every_check_that_has_the_metric() -> None:
+    sides = {"left.pearson.mean": quantity(0.1), "right.pearson.mean": quantity(0.4)}
+    checks = [
+        make_check(axiom="loo_correlation", metrics=sides),
+        make_check(axiom="loo_correlation", metrics={"pearson.mean": quantity(0.9)}),
+        make_check(axiom="loo_correlation", metrics={"relative_gap.max": quantity(7.0)}),
+    ]
+    (place,) = matrix_of(checks)[1][0].places
+    assert (place.metric, place.low, place.high, place.n) == ("pearson.mean", 0.1, 0.9, 3)
 
 
 def test_aliases_are_folded_under_their_method() -> None:

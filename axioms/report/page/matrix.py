@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from axioms.record import CheckRecord, Quantity
+from axioms.record import CheckRecord
 from axioms.report.page.outcomes import AnyCheck, counts_of, in_words
 from axioms.report.text import compact, unit_of
 
@@ -58,7 +58,7 @@ class Place:
         if not self.n:
             return said
         ends = compact(self.low) if self.low == self.high else f"from {compact(self.low)} to {compact(self.high)}"
-        return f"{said}; {self.metric} {ends} over {self.n} of them"
+        return f"{said}; {self.metric} {ends} in {self.n} {'number' if self.n == 1 else 'numbers'}"
 
 
 @dataclass(frozen=True)
@@ -96,20 +96,31 @@ def _places(checks: Sequence[AnyCheck], axioms: Sequence[str]) -> list[Place]:
 
 
 def place_of(axiom: str, checks: Sequence[AnyCheck]) -> Place:
-    """Return the cell that stands for these checks."""
-    measured = [main_metrics(check) for check in checks if isinstance(check, CheckRecord)]
-    names = Counter(name for metrics in measured for name in metrics)
-    metric = names.most_common(1)[0][0] if names else ""
-    values = [metrics[metric].number for metrics in measured if metric in metrics]
-    finite = [value for value in values if value is not None]
-    specs = len({check.part for check in checks})
-    if not finite:
-        return Place(axiom, counts_of(checks), specs)
-    return Place(axiom, counts_of(checks), specs, metric, min(finite), max(finite), len(finite))
+    """Return the cell that stands for these checks: their range is that of the metric that stands for most of them."""
+    measured = [check for check in checks if isinstance(check, CheckRecord)]
+    foremost = Counter(name for check in measured for name in _foremost(check))
+    counts, specs = counts_of(checks), len({check.part for check in checks})
+    if not foremost:
+        return Place(axiom, counts, specs)
+    metric = foremost.most_common(1)[0][0]
+    numbers = [number for check in measured for number in _numbers(check, metric)]
+    if not numbers:
+        return Place(axiom, counts, specs)
+    return Place(axiom, counts, specs, metric, min(numbers), max(numbers), len(numbers))
 
 
-def main_metrics(check: CheckRecord) -> dict[str, Quantity]:
-    """Return the numbers that stand for a check: those that decided it, or the first that it records; of both sides."""
-    if check.bounds:
-        return {bound.metric: bound for bound in check.bounds}
-    return dict(list(check.metrics.items())[:1])
+def _foremost(check: CheckRecord) -> list[str]:
+    """Return the metrics that stand for a check: those that decided it, or the first that it records."""
+    names = [bound.metric for bound in check.bounds] or list(check.metrics)[:1]
+    return list(dict.fromkeys(map(_without_side, names)))
+
+
+def _numbers(check: CheckRecord, metric: str) -> list[float]:
+    """Return the finite numbers of a metric, of both sides of a pair."""
+    quantities = {**check.metrics, **{bound.metric: bound for bound in check.bounds}}
+    values = [quantity.number for name, quantity in quantities.items() if _without_side(name) == metric]
+    return [value for value in values if value is not None]
+
+
+def _without_side(metric: str) -> str:
+    return metric.removeprefix("left.").removeprefix("right.")
