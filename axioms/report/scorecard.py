@@ -9,7 +9,7 @@ from axioms.record import ClaimNumber, ClaimRecord
 from axioms.report.text import aligned, claim_number
 
 HEADER = ["", "claim", "subject", "verdict", "ours", "paper"]
-WIDEST_CLAIM, WIDEST_MISSING = 52, 40
+WIDEST_CLAIM, WIDEST_SUBJECT, WIDEST_MISSING = 52, 36, 36
 """Characters of these columns; what is longer ends in three dots."""
 
 
@@ -39,18 +39,29 @@ def in_words(claim: ClaimRecord) -> str:
 
 def _scorecard(key: str, claims: Sequence[ClaimRecord]) -> list[str]:
     """Return the title of a paper and a row for each of its claims on each subject."""
-    of_paper = [(claim.row, claim) for claim in claims if claim.row is not None and claim.row.paper == key]
-    of_paper.sort(key=lambda entry: (entry[0].order, entry[1].verdict == "not_run"))
+    by_row: dict[int, list[ClaimRecord]] = {}
+    for claim in claims:
+        if claim.row is not None and claim.row.paper == key:
+            by_row.setdefault(claim.row.order, []).append(claim)
     paper = PAPERS.get(key)
     title = key if paper is None else f"{paper.name} ({paper.title})" if paper.name else paper.title
-    lines: list[list[str]] = []
-    last = -1
-    for row, claim in of_paper:
-        head = [row.place, shortened(row.claim, WIDEST_CLAIM), row.printed_text] if row.order != last else ["", "", ""]
-        last = row.order
-        ours = shortened(claim.missing, WIDEST_MISSING) if claim.missing else ours_text(claim.number)
-        lines.append([*head[:2], claim.subject, in_words(claim), ours, head[2]])
+    lines = [line for order in sorted(by_row) for line in _lines_of(by_row[order])]
     return [title, *(f"  {line}" for line in aligned(HEADER, lines))]
+
+
+def _lines_of(claims: Sequence[ClaimRecord]) -> list[list[str]]:
+    """Return a line for each subject on which a claim was run, and one for all others."""
+    row = claims[0].row
+    assert row is not None
+    lines = [[claim.subject, in_words(claim), ours_text(claim.number)] for claim in claims if not claim.missing]
+    absent = [claim for claim in claims if claim.missing]
+    if absent:
+        subjects = ", ".join(dict.fromkeys(claim.subject for claim in absent))
+        missing = ", ".join(dict.fromkeys(claim.missing for claim in absent)).replace(", --axioms-tier ", ", ")
+        lines.append([shortened(subjects, WIDEST_SUBJECT), in_words(absent[0]), shortened(missing, WIDEST_MISSING)])
+    heads = [[row.place, shortened(row.claim, WIDEST_CLAIM)], *[["", ""] for _ in lines[1:]]]
+    papers = [row.printed_text, *["" for _ in lines[1:]]]
+    return [[*head, *line, printed] for head, line, printed in zip(heads, lines, papers, strict=True)]
 
 
 def _undecided(claims: Sequence[ClaimRecord]) -> list[str]:

@@ -1,0 +1,75 @@
+"""What several checks show together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from axioms.record import CheckRecord
+from axioms.verdict.claims import decide, numbers_of
+from tests.records import make_check
+
+VERDICTS = ("shown", "contradicted", "not_shown")
+
+
+def check(shows: str | None, **changes: Any) -> CheckRecord:
+    return make_check(shows=shows, **changes)
+
+
+@pytest.mark.parametrize(
+    ("shown", "missing", "verdict"),
+    [
+        (["shown", "shown"], 0, "shown"),
+        (["shown", "not_shown"], 0, "not_shown"),
+        (["shown", "not_shown", "contradicted"], 0, "contradicted"),
+        (["shown"], 1, "not_run"),
+        (["contradicted"], 1, "contradicted"),
+        ([], 0, "not_run"),
+    ],
+)
+def test_a_claim_stands_while_each_check_does(shown: list[str], missing: int, verdict: str) -> None:
+    assert decide([check(each) for each in shown], missing) == verdict
+
+
+@given(st.lists(st.sampled_from(VERDICTS), min_size=1), st.integers(0, 2), st.randoms())
+def test_the_order_of_checks_does_not_matter(shown: list[str], missing: int, random: Any) -> None:
+    checks = [check(verdict) for verdict in shown]
+    verdict = decide(checks, missing)
+    random.shuffle(checks)
+    assert decide(checks, missing) == verdict
+    assert decide([*checks, check("contradicted")], missing) == "contradicted"
+
+
+def bound(metric: str, value: Any, verdict: str = "holds") -> dict[str, Any]:
+    place = {"file": "specs/a.yaml", "line": 1}
+    return {
+        "metric": metric,
+        "bound": "> 0",
+        "place": place,
+        "verdict": verdict,
+        "value": value,
+        "n": 5,
+        "interval": (0.1, 0.3),
+    }
+
+
+def test_the_number_that_decided_comes_first() -> None:
+    checks = [
+        check("shown", id="a", bounds=[bound("relative_gap.max", 0.5)]),
+        check(
+            "not_shown",
+            id="b",
+            method="cp_lrp",
+            than="attnlrp",
+            axiom="loo_correlation",
+            bounds=[bound("pearson.mean", 0.2)],
+        ),
+        check("shown", id="c"),
+    ]
+    first, second = numbers_of(checks, "not_shown")
+    assert (first.check, first.about, first.unit, first.is_difference) == ("b", "cp_lrp over attnlrp", "r", True)
+    assert (first.metric, first.value, first.interval) == ("loo_correlation.pearson.mean", 0.2, (0.1, 0.3))
+    assert (second.check, second.unit, second.is_difference) == ("a", "gap", False)
