@@ -19,6 +19,8 @@ class Column:
     """Which way is better, where the paper marks first and second place."""
     interval: bool = False
     """Whether the interval is shown (the CSV always has it)."""
+    is_extra: bool = False
+    """Not the paper's: shown where a run has numbers for it."""
     unranked: tuple[str, ...] = ()
     """Methods that take no place: leave-one-out's correlation with itself."""
 

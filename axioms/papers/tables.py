@@ -48,6 +48,7 @@ def feeding(checks: Sequence[CheckRecord], name: str) -> dict[str, list[CheckRec
 
 
 def _method_table(paper: Paper, name: str, layout: MethodLayout, specs: Mapping[str, list[CheckRecord]]) -> Grid:
+    layout = replace(layout, columns=tuple(column for column in layout.columns if _is_shown(column, specs)))
     blocks = []
     for heading, checks in specs.items():
         methods = dict.fromkeys(check.method for check in checks if check.method is not None)
@@ -56,6 +57,13 @@ def _method_table(paper: Paper, name: str, layout: MethodLayout, specs: Mapping[
     header = [layout.corner, *(column.heading for column in layout.columns)]
     blocks = [block for block in blocks if block.rows]
     return Grid(name, layout.title, layout.caption, [], header, blocks, note=layout.note, paper=paper.title)
+
+
+def _is_shown(column: Column, specs: Mapping[str, list[CheckRecord]]) -> bool:
+    """Tell whether a column is the paper's, or has a number of ours."""
+    axiom, _, metric = column.metric.partition(".")
+    checks = (check for checks in specs.values() for check in checks)
+    return not column.is_extra or any(check.axiom == axiom and check.quantity(metric) is not None for check in checks)
 
 
 def _method_block(paper: Paper, heading: str, layout: MethodLayout, rows: Mapping[str, list[Number]]) -> Block:

@@ -19,6 +19,10 @@ METHODS = {
     "cp_lrp": "CP-LRP",
 }
 
+BOTH_READINGS = (
+    "The paper divides each map by its sum before correlating, which turns r into -r where that sum is negative: r is "
+    "shown without (r) and with the division, and the share of maps that it flips."
+)
 TABLES: dict[str, Layout] = {
     "table-1": MethodLayout(
         title="Table 1",
@@ -28,20 +32,29 @@ TABLES: dict[str, Layout] = {
             Column("L vs R", "implementation_invariance.pearson_sum_normalized.mean", 4),
             Column("L vs LOO", "loo_correlation.left.pearson_sum_normalized.mean", 4),
             Column("R vs LOO", "loo_correlation.right.pearson_sum_normalized.mean", 4),
+            Column("r, L vs R", "implementation_invariance.pearson.mean", 4, is_extra=True),
+            Column("r, L vs LOO", "loo_correlation.left.pearson.mean", 4, is_extra=True),
+            Column("r, R vs LOO", "loo_correlation.right.pearson.mean", 4, is_extra=True),
+            Column("L flipped", "loo_correlation.left.sign_flipped.mean", is_extra=True),
+            Column("R flipped", "loo_correlation.right.sign_flipped.mean", is_extra=True),
         ),
         corner="Explainer",
+        note=BOTH_READINGS,
     ),
     "table-2": MethodLayout(
         title="Table 2",
         caption="Baselines on attribution metrics.",
         columns=(
             Column("LOO r", "loo_correlation.pearson.mean", 2, "higher", interval=True, unranked=("loo",)),
+            Column("r/sum", "loo_correlation.pearson_sum_normalized.mean", is_extra=True),
+            Column("flipped", "loo_correlation.sign_flipped.mean", is_extra=True),
             Column("LeRF", "perturbation.lerf.mean", 2, "higher"),
             Column("MoRF", "perturbation.morf.mean", 2, "lower"),
             Column("Δ", "perturbation.delta.mean", 2, "higher", interval=True),
         ),
         variants="LRP VARIANTS",
-        note="LOO's correlation with itself takes no place; a place is marked only where no interval behind overlaps.",
+        note="LOO's correlation with itself takes no place; a place is marked only where no interval behind overlaps. "
+        + BOTH_READINGS,
     ),
     "table-a3": LayerLayout(
         title="Table A3",

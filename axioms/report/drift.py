@@ -75,11 +75,9 @@ class Difference:
         counts = {"drifted": kinds["drift"], "gone": kinds["gone"], "new": kinds["new"]}
         changed = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
         said = [f"{self.compared} metrics compared: {changed or 'none drifted'}."]
-        for change in self.changes:
-            if change.kind == "claim":
-                said.append(
-                    f"the claim of {spec_of(change.check)} was {change.before} and is {change.after}: {change.metric}"
-                )
+        for change in (change for change in self.changes if change.kind == "claim"):
+            verdicts = f"was {change.before} and is {change.after}"
+            said.append(f"a claim of {spec_of(change.check)} {verdicts}: {change.metric}")
         if self.not_run:
             said.append(f"{self.not_run} checks of the first were not run in the second.")
         if self.versions:

@@ -16,7 +16,8 @@ WIDEST_CLAIM, WIDEST_SUBJECT, WIDEST_MISSING = 52, 36, 36
 def scorecard_lines(claims: Sequence[ClaimRecord]) -> list[str]:
     """Return the scorecard of each paper that the run has a claim of, and a line for the claims of no paper."""
     lines: list[str] = []
-    for key in dict.fromkeys(claim.row.paper for claim in claims if claim.row is not None):
+    papers = {claim.row.paper for claim in claims if claim.row is not None}
+    for key in (key for key in dict.fromkeys([*PAPERS, *sorted(papers)]) if key in papers):
         lines += [*([""] if lines else []), *_scorecard(key, claims)]
     others = [claim for claim in claims if claim.row is None]
     if others:
@@ -46,22 +47,35 @@ def _scorecard(key: str, claims: Sequence[ClaimRecord]) -> list[str]:
     paper = PAPERS.get(key)
     title = key if paper is None else f"{paper.name} ({paper.title})" if paper.name else paper.title
     lines = [line for order in sorted(by_row) for line in _lines_of(by_row[order])]
-    return [title, *(f"  {line}" for line in aligned(HEADER, lines))]
+    table = [title, *(f"  {line}" for line in aligned(HEADER, lines))]
+    elsewhere = [claim for rivals in by_row.values() for claim in _absent(rivals) if len(rivals) > len(_absent(rivals))]
+    if elsewhere:
+        subjects = ", ".join(dict.fromkeys(claim.subject for claim in elsewhere))
+        table.append(f"  not run on: {subjects}: {_missing(elsewhere)}")
+    return table
 
 
 def _lines_of(claims: Sequence[ClaimRecord]) -> list[list[str]]:
-    """Return a line for each subject on which a claim was run, and one for all others."""
+    """Return a line for each subject on which a claim was run; one for all subjects where it was run on none."""
     row = claims[0].row
     assert row is not None
     lines = [[claim.subject, in_words(claim), ours_text(claim.number)] for claim in claims if not claim.missing]
-    absent = [claim for claim in claims if claim.missing]
-    if absent:
-        subjects = ", ".join(dict.fromkeys(claim.subject for claim in absent))
-        missing = ", ".join(dict.fromkeys(claim.missing for claim in absent)).replace(", --axioms-tier ", ", ")
-        lines.append([shortened(subjects, WIDEST_SUBJECT), in_words(absent[0]), shortened(missing, WIDEST_MISSING)])
+    if not lines:
+        subjects = ", ".join(dict.fromkeys(claim.subject for claim in claims))
+        missing = shortened(_missing(claims), WIDEST_MISSING)
+        lines = [[shortened(subjects, WIDEST_SUBJECT), in_words(claims[0]), missing]]
     heads = [[row.place, shortened(row.claim, WIDEST_CLAIM)], *[["", ""] for _ in lines[1:]]]
     papers = [row.printed_text, *["" for _ in lines[1:]]]
     return [[*head, *line, printed] for head, line, printed in zip(heads, lines, papers, strict=True)]
+
+
+def _absent(claims: Sequence[ClaimRecord]) -> list[ClaimRecord]:
+    return [claim for claim in claims if claim.missing]
+
+
+def _missing(claims: Sequence[ClaimRecord]) -> str:
+    """`--axioms-tier full, paper`."""
+    return ", ".join(dict.fromkeys(claim.missing for claim in claims)).replace(", --axioms-tier ", ", ")
 
 
 def _undecided(claims: Sequence[ClaimRecord]) -> list[str]:
@@ -72,10 +86,8 @@ def _undecided(claims: Sequence[ClaimRecord]) -> list[str]:
 
 
 def ours_text(number: ClaimNumber | None) -> str:
-    """`r 0.83 [0.74, 0.88]`, with a sign where it is a difference; empty where nothing was measured."""
-    if number is None:
-        return ""
-    return claim_number(number)
+    """`r 0.83 [0.74, 0.88]`; empty where nothing was measured."""
+    return "" if number is None else claim_number(number)
 
 
 def shortened(text: str, width: int) -> str:

@@ -51,7 +51,7 @@ def unit_of(metric: str) -> str:
 def claim_number(number: ClaimNumber) -> str:
     """`r 0.83 [0.74, 0.88]`, with a sign where it is a difference."""
     if isinstance(number.value, list):
-        return "as expected"
+        return f"{number.unit}, each feature's"
     if number.value is None or not math.isfinite(number.value):
         return "not finite"
     sign = "+" if number.is_difference and number.value >= 0 else ""

@@ -79,7 +79,7 @@ def _missing(
     for nodeid in ids:
         check = absent.get(nodeid)
         if isinstance(check, ErrorCheck):
-            yield f"{nodeid.rpartition('::')[2]} raised {check.error}"
+            yield f"{nodeid.rpartition('::')[2]}: {check.error}"
         elif check is not None:
             yield check.reason.rpartition(" tier: ")[2]
         elif nodeid not in checks:

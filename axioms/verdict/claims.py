@@ -21,6 +21,9 @@ UNITS = {
     "pta": "PTA",
     "late_minus_early": "late-early",
     "rank_correlation": "rank r",
+    "rank_correlation_by_example": "rank r",
+    "passes": "time x",
+    "sign_flipped": "flipped",
     "scores": "R",
 }
 """What a scorecard calls a metric; one that is not here has its own name."""
@@ -60,6 +63,6 @@ def _number(check: CheckRecord) -> ClaimNumber:
         check=check.id,
         about=name,
         metric=f"{check.axiom}.{decision.metric}",
-        unit=UNITS.get(bare[-1], bare[-1]) if bare else decision.metric,
+        unit=UNITS.get(bare[-1], bare[-1]) if bare else UNITS["scores"],
         is_difference=check.than is not None,
     )

@@ -333,3 +333,11 @@ class TestCommand:
             (tmp_path / "results.json").write_text(content)
         assert main(["report", str(tmp_path), *arguments]) == 2
         assert said in capsys.readouterr().err
+
+
+def test_both_readings_of_r_stand_in_a_table_where_the_run_has_them() -> None:
+    both = {"pearson.mean": quantity(0.65), "pearson_sum_normalized.mean": quantity(0.5)}
+    flipped = {"sign_flipped.mean": quantity(0.12)}
+    grid = only([check("loo_correlation", "attnlrp", "table-2", "", metrics=both, extra_metrics=flipped)])
+    assert grid.header == ["Method", "LOO r ↑", "r/sum", "flipped", "LeRF ↑", "MoRF ↓", "Δ ↑"]
+    assert [cell.ours for cell in row(grid, "AttnLRP")][:3] == [0.65, 0.5, 0.12]

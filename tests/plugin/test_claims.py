@@ -35,6 +35,7 @@ def raises(model, inputs, target):
 """
 SPEC = """claim: Mine is above zero.
 STATUS
+paper: {you2025: C5}
 decided_by: [mine over zero]
 subject:
   model: {linear: {weight: [[3, -1]]}}
@@ -93,19 +94,18 @@ def test_an_open_claim_passes_with_its_verdict_everywhere(
     result = run(pytester)
     result.assert_outcomes(passed=3)
     assert result.ret == 0
-    result.stdout.fnmatch_lines([f"Claims: 1 {verdict}"])
+    result.stdout.re_match_lines([rf"  Tab. 2  CP-LRP is closer .* linear +{verdict} +first [+-].*0.52 against 0.22"])
     places = verdicts(pytester)
     summary = places.pop("summary")
     assert set(places.values()) == {verdict}
-    row = next(line for line in summary.splitlines() if line.startswith("| mine over zero | score.first"))
-    assert row.endswith(f"| {verdict} |")
+    assert f"| Tab. 2: CP-LRP is closer to LOO than AttnLRP (SST) | linear | {verdict} | first " in summary
 
 
 def test_an_asserted_claim_that_is_not_shown_fails(pytester: pytest.Pytester) -> None:
     write(pytester, STRADDLING, "asserted")
     result = run(pytester)
     result.assert_outcomes(passed=2, failed=1)
-    result.stdout.fnmatch_lines(["Claims: 1 not shown", "FAILED*compare*"])
+    result.stdout.re_match_lines([r"  Tab. 2 .* linear +not shown ", "FAILED.*compare", "report: "])
     assert verdicts(pytester)["record"] == "not shown"
 
 
@@ -129,7 +129,7 @@ def test_an_open_claim_whose_verdict_changes_fails_the_gate_and_is_named(pyteste
     )
     partial = run(pytester, *gated, "-k", "score")
     assert partial.ret == 0, "a claim that is not run is not compared"
-    partial.stdout.fnmatch_lines(["Claims: 1 not run"])
+    partial.stdout.re_match_lines([r"  Tab. 2 .* linear +not run +not selected in this run"])
 
 
 def test_what_is_missing_is_said(pytester: pytest.Pytester) -> None:
@@ -137,7 +137,7 @@ def test_what_is_missing_is_said(pytester: pytest.Pytester) -> None:
     run(pytester).assert_outcomes(passed=1, failed=2)
     (claim,) = json.loads((pytester.path / "reports" / "latest" / "results.json").read_text())["claims"]
     assert (claim["verdict"], claim["numbers"]) == ("not_run", [])
-    assert claim["missing"] == "compare[mine-over-raises] raised ValueError: not here"
+    assert claim["missing"].startswith("compare[mine-over-raises]: method 'raises' raised ValueError: not here")
 
 
 def test_a_violation_claim_that_holds_is_contradicted(pytester: pytest.Pytester) -> None:

@@ -12,6 +12,7 @@ from axioms.record import CheckRecord
 from axioms.verdict.claims import decide, numbers_of
 from tests.records import make_check
 
+COMPARED = {"method": "cp_lrp", "than": "attnlrp", "axiom": "loo_correlation"}
 VERDICTS = ("shown", "contradicted", "not_shown")
 
 
@@ -31,7 +32,7 @@ def check(shows: str | None, **changes: Any) -> CheckRecord:
     ],
 )
 def test_a_claim_stands_while_each_check_does(shown: list[str], missing: int, verdict: str) -> None:
-    assert decide([check(each) for each in shown], missing) == verdict
+    assert decide([check(shows) for shows in shown], missing) == verdict
 
 
 @given(st.lists(st.sampled_from(VERDICTS), min_size=1), st.integers(0, 2), st.randoms())
@@ -59,14 +60,7 @@ def bound(metric: str, value: Any, verdict: str = "holds") -> dict[str, Any]:
 def test_the_number_that_decided_comes_first() -> None:
     checks = [
         check("shown", id="a", bounds=[bound("relative_gap.max", 0.5)]),
-        check(
-            "not_shown",
-            id="b",
-            method="cp_lrp",
-            than="attnlrp",
-            axiom="loo_correlation",
-            bounds=[bound("pearson.mean", 0.2)],
-        ),
+        check("not_shown", id="b", bounds=[bound("pearson.mean", 0.2)], **COMPARED),
         check("shown", id="c"),
     ]
     first, second = numbers_of(checks, "not_shown")
