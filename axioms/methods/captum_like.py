@@ -25,17 +25,19 @@ def class_method(path: str) -> Method:
     unknown = f"unknown method {f'captum:{path}'!r}:"
     import_modules([module])
     members = vars(sys.modules[module])
-    kind: Any = members.get(name)
+    kind = members.get(name)
     if not inspect.isclass(kind) or not callable(getattr(kind, "attribute", None)):
         classes = [member for member, value in members.items() if hasattr(value, "attribute")]
         raise UnknownName(
             f"{unknown} {module!r} has no class {name!r} with a method `attribute`.{did_you_mean(name, classes)}"
         )
 
+    made_of: Any = kind
+
     def function(model: Model, inputs: Inputs, target: Target, **options: Any) -> Any:
         features = inputs.features.detach().clone().requires_grad_()
         try:
-            scores = kind(_as_module(model, inputs, target)).attribute(features, target=0, **options)
+            scores = made_of(_as_module(model, inputs, target)).attribute(features, target=0, **options)
         except Exception as error:
             raise MethodFailed(f"method {f'captum:{path}'!r} raised {said(error)}; mend it there.") from error
         return scores[0] if isinstance(scores, tuple) else scores
@@ -43,7 +45,7 @@ def class_method(path: str) -> Method:
     function.__doc__ = inspect.getdoc(kind) or f"{name} of {module}."
     function.__qualname__, function.__module__ = f"captum:{path}", module
     positional = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in ("model", "inputs", "target")]
-    known = inspect.signature(kind.attribute, eval_str=True).parameters.values()
+    known = inspect.signature(made_of.attribute, eval_str=True).parameters.values()
     options = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
         for parameter in known
