@@ -181,8 +181,8 @@ def test_results_json(pytester: pytest.Pytester, specs: Path) -> None:
     assert (gap["n"], gap["interval"]) == (2, None)
     assert record["bounds"][0]["place"] == {"file": "specs/pair.yaml", "line": 8}
     summary = (pytester.path / "reports" / "latest" / "summary.md").read_text()
-    assert "6 of 6 checks pass" in summary
-    assert "| attnlrp | VIOLATED* |" in summary
+    assert "All 6 checks pass." in summary
+    assert "| attnlrp | VIOLATED* 1, gap 0.50 |" in summary
 
 
 def test_results_are_written_when_interrupted(pytester: pytest.Pytester, specs: Path) -> None:
