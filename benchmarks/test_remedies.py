@@ -45,7 +45,7 @@ def test_remedy(
         share = statistics.median(seconds(run_forward) / seconds(cp_lrp) for _ in range(5))
         goal = SLACK * (passes + forward * share)
     compare(
-        f"{method} {options or ''}, 6 layers x 384, {BATCH} x {LENGTH}",
+        f"{' '.join([method, *map(str, options.values())])}, 6 layers x 384, {BATCH} x {LENGTH}",
         lambda: axioms.attribute(model, inputs, method=method, **options),
         cp_lrp,
         of="cp_lrp",
