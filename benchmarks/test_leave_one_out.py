@@ -91,7 +91,7 @@ def test_loo_on_a_causal_model(
 ) -> None:
     """The goal is against what one writes; beside it, captum whose forward pass was told to keep the last logits.
 
-    At 256 tokens captum's one choice is 4, the 1024 tokens in a pass that are its best at 32; others take minutes to try.
+    At 256 tokens captum's one choice is 4, the 1024 tokens in a pass that are its best at 32; others take minutes.
     """
     model, inputs = llama(), texts(batch, length, 49152)
     options = {} if read == "all-logits" else {"logits_to_keep": 1}
