@@ -122,7 +122,7 @@ def reading_at(module: nn.Module, shape: torch.Size, rows: Tensor, place: Tensor
     if not isinstance(head, nn.Module):
         yield gathered
         return
-    handle = head.register_forward_pre_hook(gather)
+    handle = head.register_forward_pre_hook(gather, prepend=True)  # before hooks of others, which keep what they see
     try:
         yield gathered
     finally:
