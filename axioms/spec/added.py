@@ -125,4 +125,5 @@ def _with_method(check: Check, method: MethodRef) -> Check:
         reported={},
         table=None,
         decides=(),
+        is_open=False,
     )
