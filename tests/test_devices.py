@@ -51,8 +51,9 @@ def decides_by_its_data(spec: str) -> bool:
 
 
 def has_a_mask(spec: str) -> bool:
-    """Leave-one-out asks a mask which tokens are there; test_every_method_and_axiom_names_its_device has that case."""
-    return load_specs(FOLDER / spec)[0].spec.subject.data.name == "masked-tokens"
+    """Leave-one-out asks a mask, or chunks, what there is; test_every_method_and_axiom_names_its_device has that case."""
+    subject = load_specs(FOLDER / spec)[0].spec.subject
+    return subject.data.name == "masked-tokens" or (subject.remove is not None and subject.remove.chunk > 1)
 
 
 ON_META = [name for name in SPECS if not decides_by_its_data(name)]
@@ -176,7 +177,7 @@ class NamesItsDevice(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-ON_THE_CPU_ON_PURPOSE = {"random", "noise_like", "tokens", "random_tokens", "random_images", "points"}
+ON_THE_CPU_ON_PURPOSE = {"find_tail", "random", "noise_like", "tokens", "random_tokens", "random_images", "points"}
 """Seeded draws that are the same on every device, and models and data, which are moved to it once they are made."""
 
 

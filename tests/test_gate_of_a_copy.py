@@ -12,8 +12,8 @@ import pytest
 
 RULE = (
     "axioms/engine/rules.py",
-    "value if parts == 1 else scale_gradient(value, stabilized(value, parts, epsilon))",
-    "value if parts == 1 else scale_gradient(value, 1.01 * stabilized(value, parts, epsilon))",
+    "value if parts == 1 else gradients.scale_gradient(value, gradients.stabilized(value, parts, epsilon))",
+    "value if parts == 1 else gradients.scale_gradient(value, 1.01 * gradients.stabilized(value, parts, epsilon))",
 )
 STEPS = ("axioms/methods/gradient.py", "steps: int = 20,", "steps: int = 19,")
 

@@ -229,7 +229,7 @@ def test_the_terminal_ends_with_the_answer(pytester: pytest.Pytester, specs: Pat
             "attnlrp * VIOLATED[*] * holds",
             "[*] violated, as its spec claims",
             "Claims: 2 shown",
-            "report: reports/latest/index.html (summary.md and results.json beside it; kept as *-specs)",
+            "report: reports/latest/index.html (summary.md and results.json beside it; kept as *-specs*)",
         ]
     )
 

@@ -144,6 +144,7 @@ def test_not_a_number_is_inconclusive(write_spec: Write, monkeypatch: pytest.Mon
     def broken(model, inputs, target):  # type: ignore[no-untyped-def]
         return inputs.features * float("nan")
 
+    broken.__module__ = "axioms.methods.gradient"  # of a user's method it is an error with a sentence of its own
     monkeypatch.setitem(METHODS._entries, "gradient", Method("gradient", broken))
     result = run(write_spec, "gradient", "implementation_invariance", "{relative_gap.max: {le: 1}}")
     assert (result.judgement.verdict, result.judgement.passed) == ("inconclusive", False)

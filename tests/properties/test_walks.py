@@ -232,6 +232,7 @@ def test_scores_that_are_no_numbers_have_no_order(write_spec: Write, monkeypatch
     def broken(model, inputs, target):  # type: ignore[no-untyped-def]
         return inputs.features * float("nan")
 
+    broken.__module__ = "axioms.methods.gradient"  # of a user's method it is an error with a sentence of its own
     monkeypatch.setitem(METHODS._entries, "gradient", Method("gradient", broken))
     with pytest.raises(InputError, match="no order"):
         results(spec(write_spec, "gradient"))
