@@ -51,7 +51,7 @@ def decides_by_its_data(spec: str) -> bool:
 
 
 def has_a_mask(spec: str) -> bool:
-    """Leave-one-out asks a mask, or chunks, what there is; test_every_method_and_axiom_names_its_device has that case."""
+    """Leave-one-out asks a mask, or chunks, what is there; test_every_method_and_axiom_names_its_device has that."""
     subject = load_specs(FOLDER / spec)[0].spec.subject
     return subject.data.name == "masked-tokens" or (subject.remove is not None and subject.remove.chunk > 1)
 
