@@ -24,6 +24,14 @@ DTYPES = ("float64", "float32", "float16", "bfloat16")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the `axioms` group of `pytest --help`."""
     group = parser.getgroup("axioms", "checking attribution methods against YAML specs")
+    _add_what_runs(group)
+    _add_ones_own(group)
+    _add_what_is_kept(group)
+    parser.addini("axioms_specs", "names of the folders whose YAML files are specs", type="args", default=["specs"])
+    parser.addini("axioms_import", "modules to import first, as --axioms-import does", type="args", default=[])
+
+
+def _add_what_runs(group: pytest.OptionGroup) -> None:
     group.addoption(
         "--axioms-tier", choices=TIERS, default="smoke", help="run specs up to this tier; the rest is skipped (smoke)"
     )
@@ -35,11 +43,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--axioms-dtype", choices=DTYPES, help="compute in this dtype instead of the specs' own")
     group.addoption("--axioms-methods", metavar="GLOB", help="only methods whose label matches, for example 'attn*'")
     group.addoption(
-        "--axioms-report",
-        metavar="DIR",
-        help="where results.json, summary.md and the paper's tables and figures go "
-        "(reports/runs/<time>-<name>, to which reports/latest points)",
+        "--axioms-offline",
+        action="store_true",
+        help="fetch nothing: checks whose model or data is not in the cache are skipped (AXIOMS_OFFLINE=1)",
     )
+    group.addoption(
+        "--axioms-require-assets",
+        action="store_true",
+        help="fail, rather than skip, checks whose model or data cannot be had; for CI (AXIOMS_REQUIRE_ASSETS=1)",
+    )
+
+
+def _add_ones_own(group: pytest.OptionGroup) -> None:
     group.addoption(
         "--axioms-import",
         metavar="MODULE",
@@ -70,15 +85,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run the specs that come with the package, alone or beside those that are named",
     )
+
+
+def _add_what_is_kept(group: pytest.OptionGroup) -> None:
     group.addoption(
-        "--axioms-offline",
-        action="store_true",
-        help="fetch nothing: checks whose model or data is not in the cache are skipped (AXIOMS_OFFLINE=1)",
-    )
-    group.addoption(
-        "--axioms-require-assets",
-        action="store_true",
-        help="fail, rather than skip, checks whose model or data cannot be had; for CI (AXIOMS_REQUIRE_ASSETS=1)",
+        "--axioms-report",
+        metavar="DIR",
+        help="where results.json, summary.md and the paper's tables and figures go "
+        "(reports/runs/<time>-<name>, to which reports/latest points)",
     )
     group.addoption(
         "--axioms-fresh",
@@ -101,8 +115,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="write the baseline (reports/baseline.json unless named): `new` adds what it lacks, `all` also replaces "
         "what was run; failed checks are left as they were",
     )
-    parser.addini("axioms_specs", "names of the folders whose YAML files are specs", type="args", default=["specs"])
-    parser.addini("axioms_import", "modules to import first, as --axioms-import does", type="args", default=[])
 
 
 def modules_of(config: pytest.Config) -> list[str]:
