@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 YARDSTICK = "import yaml, pydantic, pytest"
 COMMANDS = {
     "axioms check specs/": (["-c", "from axioms.commands.main import main; main(['check', 'specs/'])"], 5.0),
-    "pytest --collect-only specs/": (["-m", "pytest", "-p", "axioms.plugin", "--collect-only", "specs/"], 7.0),
+    "pytest --collect-only specs/": (["-m", "pytest", "-p", "axioms.plugin", "--collect-only", "specs/"], 5.0),
 }
 HEAVY = ("torch", "transformers", "matplotlib", "scipy", "numpy", "jinja2", "hypothesis")
 
