@@ -125,9 +125,12 @@ def linear_attention(
 
 
 @subject("expression")
-def expression(*, values: str, inputs: list[str] | None = None) -> nn.Module:
-    """A small computation graph written in the spec, `expression: "(a*a)*b"`; see subjects/models/expressions.py."""
+def expression(*, values: str | list[str], inputs: list[str] | None = None) -> nn.Module:
+    """A small computation graph written in the spec, `expression: "(a*a)*b"`; see subjects/models/expressions.py.
+
+    A list of expressions gives one output for each.
+    """
     from axioms.subjects.models.expressions import parse
     from axioms.subjects.models.modules.expression import ExpressionModel
 
-    return ExpressionModel(parse(values), inputs)
+    return ExpressionModel([parse(text) for text in ([values] if isinstance(values, str) else values)], inputs)

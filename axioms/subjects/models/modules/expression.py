@@ -1,7 +1,10 @@
-"""A model that computes an expression of the features, which are in alphabetical order."""
+"""A model that computes expressions of the features, which are in alphabetical order."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import torch
 from torch import Tensor, nn
 
 from axioms.core.errors import InputError
@@ -9,23 +12,27 @@ from axioms.subjects.models.expressions import Activation, Expression, evaluate,
 
 
 class ExpressionModel(nn.Module):
-    """One number for each example, computed call by call as the expression is written.
+    """One number for each example and expression, computed call by call as the expressions are written.
 
-    `inputs` names the features where the expression does not use them all.
+    `inputs` names the features where the expressions do not use them all.
     """
 
-    def __init__(self, expression: Expression, inputs: list[str] | None = None) -> None:
+    def __init__(self, expressions: Expression | Sequence[Expression], inputs: list[str] | None = None) -> None:
         super().__init__()
-        self.expression = expression
-        self.inputs = inputs or variables(expression)
-        unknown = set(variables(expression)) - set(self.inputs)
+        self.expressions = [expressions] if isinstance(expressions, Expression) else list(expressions)
+        if not self.expressions:
+            raise InputError("a model of expressions needs at least one of them.")
+        used = sorted({name for expression in self.expressions for name in variables(expression)})
+        self.inputs = inputs or used
+        unknown = set(used) - set(self.inputs)
         if unknown or not self.inputs:
-            raise InputError(f"the expression {str(expression)!r} names {sorted(unknown)}, and `inputs` does not.")
+            texts = ", ".join(map(repr, map(str, self.expressions)))
+            raise InputError(f"the expression {texts} names {sorted(unknown)}, and `inputs` does not.")
         self.closest_kink = float("inf")
         """The smallest |input| of a ReLU in the last forward pass."""
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return the value for each example."""
+        """Return the value for each example, or one for each expression: batch, or batch x expressions."""
         if features.shape[1] != len(self.inputs):
             names = ", ".join(self.inputs)
             raise InputError(f"the expression has the features {names}; the data has {features.shape[1]}.")
@@ -35,5 +42,6 @@ class ExpressionModel(nn.Module):
             if isinstance(node, Activation) and node.name == "relu":
                 self.closest_kink = min(self.closest_kink, float(x.detach().abs().min()))
 
-        value = evaluate(self.expression, dict(zip(self.inputs, features.unbind(1), strict=True)), see)
-        return value.expand(len(features))
+        named = dict(zip(self.inputs, features.unbind(1), strict=True))
+        values = [evaluate(expression, named, see).expand(len(features)) for expression in self.expressions]
+        return values[0] if len(values) == 1 else torch.stack(values, dim=1)

@@ -1,0 +1,49 @@
+"""Models around a model, which is asked through them for everything but its outputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class Wrapped(nn.Module):
+    """A model in another; what it does not have itself (`config`, the input embedding) it takes from the inner one."""
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(super().__getattr__("inner"), name)
+
+
+class Combined(Wrapped):
+    """A network whose outputs are weighted sums of another's: a last linear layer without bias."""
+
+    def __init__(self, inner: nn.Module, weight: Tensor) -> None:
+        super().__init__(inner)
+        self.weight = nn.Parameter(weight, requires_grad=False)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Return the sums: batch x rows of the weight, or batch x tokens x rows."""
+        returned = self.inner(*args, **kwargs)
+        outputs = returned if isinstance(returned, Tensor) else returned.logits
+        outputs = outputs.unsqueeze(1) if outputs.dim() == 1 else outputs
+        return F.linear(outputs, self.weight)
+
+
+class Shifted(Wrapped):
+    """A network whose features are measured from another origin: f(shift + y)."""
+
+    def __init__(self, inner: nn.Module, shift: Tensor) -> None:
+        super().__init__(inner)
+        self.shift = shift
+
+    def forward(self, features: Tensor, **kwargs: Any) -> Any:
+        """Return what the inner model gives for the shifted features."""
+        return self.inner(features + self.shift, **kwargs)
