@@ -63,7 +63,7 @@ CLAIMS = (
     ),
     PaperClaim(
         "A6",
-        "by the sign of relevance alone (PTA) LRP is below chance",
+        "by sign alone (PTA) LRP is below chance",
         "Sec. 4.1, Tab. 2",
         (
             Printed("0.445", "LRP, GPT2-small", SMALLER),

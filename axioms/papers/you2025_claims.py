@@ -91,5 +91,5 @@ CLAIMS = (
         ),
         "0.22, -0.05, 0.08",
     ),
-    PaperClaim("N1", "dividing by the sum widens CP-LRP's lead (ours to ask)", "Sec. 4.1", _lrp(SST, 0)),
+    PaperClaim("N1", "dividing by the sum widens CP-LRP's lead (our ask)", "Sec. 4.1", _lrp(SST, 0)),
 )

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from axioms.papers import PAPERS
 from axioms.record import ClaimNumber, ClaimRecord
 from axioms.report.text import aligned, claim_number
 
-HEADER = ["", "claim", "subject", "verdict", "ours", "paper"]
-WIDEST_CLAIM, WIDEST_SUBJECT, WIDEST_MISSING = 52, 36, 36
+WIDEST_CLAIM, WIDEST_SUBJECT = 52, 36
 """Characters of these columns; what is longer ends in three dots."""
 
 
 def scorecard_lines(claims: Sequence[ClaimRecord]) -> list[str]:
     """Return the scorecard of each paper that the run has a claim of, and a line for the claims of no paper."""
-    lines: list[str] = []
     papers = {claim.row.paper for claim in claims if claim.row is not None}
-    for key in (key for key in dict.fromkeys([*PAPERS, *sorted(papers)]) if key in papers):
-        lines += [*([""] if lines else []), *_scorecard(key, claims)]
+    keys = [key for key in dict.fromkeys([*PAPERS, *sorted(papers)]) if key in papers]
+    lines = [line for key in keys for line in _scorecard(key, claims)]
     others = [claim for claim in claims if claim.row is None]
     if others:
-        lines += [*([""] if lines else []), f"{'Other claims' if lines else 'Claims'}: {counts(others)}"]
-        lines += [f"  {line}" for line in _undecided(others)]
+        named = "".join(f"; {line}" for line in _named(others))
+        lines.append(f"{'Other claims' if lines else 'Claims'}: {counts(others)}{named}")
     return lines
 
 
@@ -39,50 +38,56 @@ def in_words(claim: ClaimRecord) -> str:
 
 
 def _scorecard(key: str, claims: Sequence[ClaimRecord]) -> list[str]:
-    """Return the title of a paper and a row for each of its claims on each subject."""
-    by_row: dict[int, list[ClaimRecord]] = {}
-    for claim in claims:
-        if claim.row is not None and claim.row.paper == key:
-            by_row.setdefault(claim.row.order, []).append(claim)
+    """Return a paper's name, a row for each of its claims on each subject, and what was not run."""
+    rows = sorted((claim for claim in claims if claim.row is not None and claim.row.paper == key), key=_order)
     paper = PAPERS.get(key)
-    title = key if paper is None else f"{paper.name} ({paper.title})" if paper.name else paper.title
-    lines = [line for order in sorted(by_row) for line in _lines_of(by_row[order])]
-    table = [title, *(f"  {line}" for line in aligned(HEADER, lines))]
-    elsewhere = [claim for rivals in by_row.values() for claim in _absent(rivals) if len(rivals) > len(_absent(rivals))]
-    if elsewhere:
-        subjects = ", ".join(dict.fromkeys(claim.subject for claim in elsewhere))
-        table.append(f"  not run on: {subjects}: {_missing(elsewhere)}")
-    return table
+    name = key if paper is None else f"{paper.title}: {paper.name}" if paper.name else paper.title
+    cells = _without_repeats([_cells(claim) for claim in rows if not claim.missing])
+    header = [shortened(name, WIDEST_CLAIM + 2), "subject", "verdict", "ours", "paper"]
+    return [*(aligned(header, cells) if cells else [name]), *_not_run(rows)]
 
 
-def _lines_of(claims: Sequence[ClaimRecord]) -> list[list[str]]:
-    """Return a line for each subject on which a claim was run; one for all subjects where it was run on none."""
-    row = claims[0].row
-    assert row is not None
-    lines = [[claim.subject, in_words(claim), ours_text(claim.number)] for claim in claims if not claim.missing]
-    if not lines:
-        subjects = ", ".join(dict.fromkeys(claim.subject for claim in claims))
-        missing = shortened(_missing(claims), WIDEST_MISSING)
-        lines = [[shortened(subjects, WIDEST_SUBJECT), in_words(claims[0]), missing]]
-    heads = [[row.place, shortened(row.claim, WIDEST_CLAIM)], *[["", ""] for _ in lines[1:]]]
-    papers = [row.printed_text, *["" for _ in lines[1:]]]
-    return [[*head, *line, printed] for head, line, printed in zip(heads, lines, papers, strict=True)]
+def _order(claim: ClaimRecord) -> int:
+    assert claim.row is not None
+    return claim.row.order
 
 
-def _absent(claims: Sequence[ClaimRecord]) -> list[ClaimRecord]:
-    return [claim for claim in claims if claim.missing]
+def _cells(claim: ClaimRecord) -> list[str]:
+    assert claim.row is not None
+    text, subject = shortened(claim.row.claim, WIDEST_CLAIM), shortened(claim.subject, WIDEST_SUBJECT)
+    return [f"  {text}", subject, in_words(claim), ours_text(claim.number), claim.row.printed_text]
 
 
-def _missing(claims: Sequence[ClaimRecord]) -> str:
-    """`--axioms-tier full, paper`."""
-    return ", ".join(dict.fromkeys(claim.missing for claim in claims)).replace(", --axioms-tier ", ", ")
+def _without_repeats(rows: Sequence[list[str]]) -> list[list[str]]:
+    """Leave out a claim and its printed number where the row above has the same ones, on another subject."""
+    above = [["", ""], *([row[0], row[-1]] for row in rows)]
+    return [
+        ["", *row[1:-1], ""] if [row[0], row[-1]] == before else row for row, before in zip(rows, above, strict=False)
+    ]
 
 
-def _undecided(claims: Sequence[ClaimRecord]) -> list[str]:
-    """Return a line for each claim that was run and not shown, with what it says."""
-    telling = [claim for claim in claims if claim.verdict in ("contradicted", "not_shown") and claim.decided_by]
-    rows = [[in_words(claim), claim.subject, ours_text(claim.number), shortened(claim.claim, 70)] for claim in telling]
-    return aligned(rows[0], rows[1:]) if rows else []
+def _not_run(claims: Sequence[ClaimRecord]) -> list[str]:
+    """Return a line: the claims that were run on no subject, how many more subjects there are, and what is missing."""
+    absent = [claim for claim in claims if claim.missing]
+    if not absent:
+        return []
+    run = {_order(claim) for claim in claims if not claim.missing}
+    texts = dict.fromkeys(claim.row.claim for claim in absent if claim.row and _order(claim) not in run)
+    subjects = dict.fromkeys(claim.subject for claim in absent if _order(claim) in run)
+    names = ", ".join(subjects) if len(subjects) < 3 else f"{len(subjects)} further subjects"
+    further = [f"others on {names}"] if subjects else []
+    missing = ", ".join(sorted({claim.missing for claim in absent})).replace(", --axioms-tier ", ", ")
+    return [f"  not run ({missing}): {'; '.join([*texts, *further])}"]
+
+
+def _named(claims: Sequence[ClaimRecord]) -> list[str]:
+    """Return the specs whose claims were run and not shown: `contradicted: removal_choice`."""
+    names = []
+    for verdict in ("contradicted", "not_shown"):
+        specs = dict.fromkeys(Path(claim.spec).stem for claim in claims if claim.verdict == verdict)
+        if specs:
+            names.append(f"{verdict.replace('_', ' ')}: {', '.join(specs)}")
+    return names
 
 
 def ours_text(number: ClaimNumber | None) -> str:

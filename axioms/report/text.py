@@ -51,7 +51,7 @@ def unit_of(metric: str) -> str:
 def claim_number(number: ClaimNumber) -> str:
     """`r 0.83 [0.74, 0.88]`, with a sign where it is a difference."""
     if isinstance(number.value, list):
-        return f"{number.unit}, each feature's"
+        return f"{number.unit} {_scores(number.value)}"
     if number.value is None or not math.isfinite(number.value):
         return "not finite"
     sign = "+" if number.is_difference and number.value >= 0 else ""
@@ -61,6 +61,15 @@ def claim_number(number: ClaimNumber) -> str:
     digits = len(text.partition(".")[2]) if "e" not in text else 3
     low, high = (f"{end:.{digits}f}" for end in number.interval)
     return f"{number.unit} {sign}{number.value:.{digits}f} [{low}, {high}]".strip()
+
+
+def _scores(value: Sequence[Any]) -> str:
+    """The scores of the first example: `0.25 each`, `(6.00, 6.00, 12.00)`, with dots for all beyond four."""
+    while value and isinstance(value[0], list):
+        value = value[0]
+    if len(value) > 1 and all(math.isclose(score, value[0]) for score in value):
+        return f"{compact(value[0])} each"
+    return f"({', '.join(map(compact, value[:4]))}{', ...' if len(value) > 4 else ''})"
 
 
 def compact(number: float) -> str:

@@ -45,30 +45,39 @@ def claim(**changes: Any) -> ClaimRecord:
 
 def test_a_row_says_claim_subject_verdict_ours_and_the_papers() -> None:
     absent = claim(subject="BERT-base", verdict="not_run", numbers=[], missing="--axioms-tier paper")
-    title, _, first, last = scorecard_lines([absent, claim()])
-    assert title == "When LRP Diverges from Leave-One-Out in Transformers (You et al. 2025)"
-    for text in ("Tab. 2", "CP-LRP is closer", "MiniLM", "not shown", "r +0.003 [-0.050, 0.060]", "0.52 against 0.22"):
+    title, first, last = scorecard_lines([absent, claim()])
+    assert title.startswith("You et al. 2025: When LRP Diverges")
+    assert title.split()[-4:] == ["subject", "verdict", "ours", "paper"]
+    for text in ("CP-LRP is closer", "MiniLM", "not shown", "r +0.003 [-0.050, 0.060]", "0.52 against 0.22"):
         assert text in first
-    assert last == "  not run on: BERT-base: --axioms-tier paper"
+    assert last == "  not run (--axioms-tier paper): others on BERT-base"
 
 
-def test_what_was_run_on_no_subject_has_one_line() -> None:
+def test_a_claim_on_two_subjects_is_printed_once() -> None:
+    _, first, second = scorecard_lines([claim(), claim(subject="MNIST", verdict="shown")])
+    assert "CP-LRP is closer" in first
+    assert "0.52 against" in first
+    assert second.split()[:2] == ["MNIST", "shown"]
+    assert "0.52 against" not in second
+
+
+def test_what_was_run_on_no_subject_is_named_in_one_line() -> None:
     tiers = [claim(subject=name, verdict="not_run", missing=f"--axioms-tier {name}") for name in ("full", "paper")]
-    lines = scorecard_lines(tiers)
-    assert len(lines) == 3
-    assert "--axioms-tier full, paper" in lines[-1]
+    _, line = scorecard_lines(tiers)
+    assert line == "  not run (--axioms-tier full, paper): CP-LRP is closer to LOO than AttnLRP (SST)"
 
 
-def test_claims_of_no_paper_are_counted_and_those_not_shown_named() -> None:
+def test_claims_of_no_paper_are_counted_and_the_specs_of_those_not_shown_named() -> None:
     verdicts = ("not_shown", "shown", "contradicted")
-    lines = scorecard_lines([claim(row=None, verdict=verdict) for verdict in verdicts])
-    assert lines[0] == "Claims: 1 shown, 1 contradicted, 1 not shown"
-    assert [line.split()[0] for line in lines[1:]] == ["not", "contradicted"]
+    (line,) = scorecard_lines([claim(row=None, verdict=verdict) for verdict in verdicts])
+    assert line == "Claims: 1 shown, 1 contradicted, 1 not shown; contradicted: a; not shown: a"
     assert counts([claim(verdict="not_run")]) == "1 not run"
 
 
 def test_numbers_and_texts() -> None:
     assert ours_text(claim().number) == "r +0.003 [-0.050, 0.060]"
-    assert ours_text(claim(numbers=[{**NUMBER, "value": [1.0, 2.0]}]).number) == "r, each feature's"
+    assert ours_text(claim(numbers=[{**NUMBER, "value": [[1.0, 2.0]]}]).number) == "r (1.00, 2.00)"
+    assert ours_text(claim(numbers=[{**NUMBER, "value": [0.25] * 9}]).number) == "r 0.25 each"
+    assert ours_text(claim(numbers=[{**NUMBER, "value": [1, 2, 3, 4, 5]}]).number).endswith("4.00, ...)")
     assert ours_text(None) == ""
     assert shortened("one two three", 9) == "one ..."
