@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 from axioms.record import ClaimRecord
 from axioms.report.scorecard import counts, ours_text, scorecard_lines, shortened
+from axioms.run.claims import claim_id, scorecard_row
+from axioms.spec import expand_file
+
+ROOT = Path(__file__).parents[2]
 
 ROW = {
     "paper": "you2025",
@@ -72,6 +78,23 @@ def test_claims_of_no_paper_are_counted_and_the_specs_of_those_not_shown_named()
     (line,) = scorecard_lines([claim(row=None, verdict=verdict) for verdict in verdicts])
     assert line == "Claims: 1 shown, 1 contradicted, 1 not shown; contradicted: a; not shown: a"
     assert counts([claim(verdict="not_run")]) == "1 not run"
+
+
+def test_the_default_run_ends_within_thirty_lines() -> None:
+    verdicts = json.loads((ROOT / "reports" / "baseline.json").read_text())["claims"]
+    claims = []
+    for file in sorted((ROOT / "specs").rglob("*.yaml")):
+        if "paper:" not in file.read_text():
+            continue
+        spec = file.relative_to(ROOT).as_posix()
+        for stated in expand_file(file).claims:
+            verdict = verdicts.get(claim_id(stated, spec), "not_run")
+            missing = "--axioms-tier full" if verdict == "not_run" else ""
+            row = scorecard_row(stated.stated.paper)
+            claims.append(claim(spec=spec, subject=stated.subject, row=row, verdict=verdict, missing=missing))
+    rows = [claim for claim in claims if claim.row is not None]
+    assert len({claim.row.key for claim in rows if claim.row}) > 20
+    assert len(scorecard_lines([*rows, claim(row=None)])) + len(["= axioms =", "report: ...", "= 9 passed ="]) <= 30
 
 
 def test_numbers_and_texts() -> None:
