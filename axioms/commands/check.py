@@ -41,12 +41,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def spec_files(paths: Sequence[Path]) -> list[Path]:
-    """Return the files that were named and the specs below the folders; `_*.yaml` there are bases for `extends`."""
-    files: list[Path] = []
-    for path in paths:
-        if path.is_dir():
-            below = sorted([*path.rglob("*.yaml"), *path.rglob("*.yml")])
-            files += [file for file in below if not file.name.startswith("_")]
-        else:
-            files.append(path)
-    return files
+    """Return the files that were named, and the specs below the folders."""
+    from axioms.spec.files import specs_below
+
+    return [file for path in paths for file in (specs_below(path) if path.is_dir() else [path])]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +17,7 @@ from axioms.plugin.items import run_check
 from axioms.plugin.options import ADDED
 from axioms.spec import TIERS, Check, MethodRef, expand_file
 from axioms.spec.added import added_checks
+from axioms.spec.files import SUFFIXES, is_spec
 
 if TYPE_CHECKING:
     from axioms.run.runner import Runner
@@ -25,12 +25,11 @@ if TYPE_CHECKING:
 
 LEFT_ALONE = pytest.StashKey[list[Path]]()
 """YAML files in a folder of specs that are none."""
-KEYS = re.compile(r"^(?:\{\s*)?(claim|extends|subjects?|checks)\s*:", re.MULTILINE)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SpecFile | None:
     """Collect the specs in a folder of specs, or named on the command line; `_*.yaml` are bases for `extends`."""
-    if file_path.suffix not in (".yaml", ".yml") or file_path.name.startswith("_"):
+    if file_path.suffix not in SUFFIXES or file_path.name.startswith("_"):
         return None
     if not parent.session.isinitpath(file_path):
         if not _is_in_specs(file_path, parent.config):
@@ -48,12 +47,6 @@ def _is_in_specs(file: Path, config: pytest.Config) -> bool:
         return True
     inside = file.relative_to(config.rootpath).parts[:-1] if file.is_relative_to(config.rootpath) else ()
     return not set(config.getini("axioms_specs")).isdisjoint(inside)
-
-
-def is_spec(file: Path) -> bool:
-    """Tell whether a YAML file is meant as a spec: it has a claim or a base, or else a subject and checks."""
-    keys = set(KEYS.findall(file.read_text(encoding="utf-8", errors="replace")))
-    return not keys.isdisjoint(("claim", "extends")) or len(keys) > 1
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:

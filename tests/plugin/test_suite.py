@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from axioms.core.suite import suite_folder
-from axioms.plugin.collect import is_spec
+from axioms.spec.files import is_spec
 
 EXTENDING = """extends: suite:scalar_product.yaml
 claim: The suite's spec with a method more.

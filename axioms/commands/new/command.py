@@ -1,4 +1,4 @@
-"""`axioms new`: write a starting point for a spec or a method."""
+"""`axioms new`: write a starting point for a spec, a method or a rule."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ import importlib.util
 import keyword
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from axioms.commands.new.files import WORKFLOW_FILE, name_module, write_missing, write_new
+from axioms.commands.new.repository_templates import SETTINGS, WORKFLOW
+from axioms.commands.new.rule_templates import PROJECT, REWRITES_SPEC, RULE, RULE_SPEC, RULE_TEST
 from axioms.commands.new.templates import METHOD, METHOD_SPEC, SPEC
 from axioms.core.errors import InputError, display_path
 from axioms.core.registry import METHODS
@@ -19,39 +23,72 @@ ABOUT = """\
 Write a working, commented starting point, which passes as it is and says what to change. No file is ever overwritten.
 
     axioms new spec NAME      specs/NAME.yaml
-    axioms new method NAME    NAME.py with a method of that name, and specs/NAME.yaml, which checks it"""
+    axioms new method NAME    NAME.py with a method of that name, and specs/NAME.yaml, which checks it
+    axioms new rule NAME      NAME.py with a rule and a method that is made of it; tests/test_NAME.py with an oracle
+                              and properties; specs/NAME.yaml and specs/NAME_rewrites.yaml; and, where there are none,
+                              pyproject.toml, pytest.ini and .github/workflows/axioms.yml
+
+A pytest.ini that has a line `axioms_import =` gets the rule's module added to it. `axioms init` sets up a folder."""
 
 
 def add_parser(commands: Any) -> None:
     """Add the subcommand and its arguments."""
     parser = commands.add_parser(
         "new",
-        help="write a working, commented starting point for a spec or a method",
+        help="write a working, commented starting point for a spec, a method or a rule",
         description=ABOUT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("kind", choices=("spec", "method"), metavar="spec|method", help="what to start")
+    parser.add_argument("kind", choices=tuple(WRITERS), metavar="spec|method|rule", help="what to start")
     parser.add_argument("name", metavar="NAME", help="its name, which is that of the files too")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the files and print the command to run next; return 2 where a name or a file is in the way."""
-    name = options.name
     try:
-        if options.kind == "spec":
-            _check_spec_name(name)
-            written = _write({SPECS / f"{name}.yaml": SPEC}, name)
-            command = f"pytest {display_path(written[0])}"
-        else:
-            _check_method_name(name)
-            written = _write({Path(f"{name}.py"): METHOD, SPECS / f"{name}.yaml": METHOD_SPEC}, name)
-            command = f"pytest {display_path(written[1])} --axioms-import {name}"
+        print("\n".join(WRITERS[options.kind](options.name)))
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
-    print(f"written: {', '.join(map(display_path, written))}\nnext: {command}")
     return 0
+
+
+def _new_spec(name: str) -> list[str]:
+    _check_spec_name(name)
+    (file,) = write_new({SPECS / f"{name}.yaml": SPEC.replace("NAME", name)})
+    return [_listed("written", [file]), f"next: pytest {display_path(file)}"]
+
+
+def _new_method(name: str) -> list[str]:
+    _check_method_name(name)
+    files = {Path(f"{name}.py"): METHOD, SPECS / f"{name}.yaml": METHOD_SPEC}
+    module, spec = write_new({file: text.replace("NAME", name) for file, text in files.items()})
+    return [_listed("written", [module, spec]), f"next: pytest {display_path(spec)} --axioms-import {name}"]
+
+
+def _new_rule(name: str) -> list[str]:
+    _check_method_name(name)
+    files = {
+        Path(f"{name}.py"): RULE,
+        Path(f"tests/test_{name}.py"): RULE_TEST,
+        SPECS / f"{name}.yaml": RULE_SPEC,
+        SPECS / f"{name}_rewrites.yaml": REWRITES_SPEC,
+    }
+    written = write_new({file: text.replace("NAME", name) for file, text in files.items()})
+    project = PROJECT.replace("NAME", name).replace("DISTRIBUTION", name.replace("_", "-"))
+    once, left = write_missing({Path("pyproject.toml"): project, WORKFLOW_FILE: WORKFLOW})
+    lines = [_listed("written", [*written, *once])]
+    lines += [_listed("left as it is", left)] if left else []
+    lines.append(name_module(name, SETTINGS.replace("MODULES", name)))
+    return [*lines, f"next: pytest {' '.join(display_path(file) for file in written[1:])}"]
+
+
+WRITERS: dict[str, Callable[[str], list[str]]] = {"spec": _new_spec, "method": _new_method, "rule": _new_rule}
+
+
+def _listed(what: str, files: list[Path]) -> str:
+    return f"{what}: {', '.join(map(display_path, files))}"
 
 
 def _check_spec_name(name: str) -> None:
@@ -80,18 +117,3 @@ def _instead(name: str, wrong: str) -> str:
     better = re.sub(wrong, "_", name.removesuffix(".yaml").removesuffix(".yml").removesuffix(".py")).strip("_-")
     fine = better and better[0].isalpha() and not keyword.iskeyword(better)
     return f" Did you mean {better!r}?" if fine else ""
-
-
-def _write(files: dict[Path, str], name: str) -> list[Path]:
-    """Write all files, or none where a file is there already."""
-    there = [display_path(file) for file in files if file.exists()]
-    if there:
-        raise InputError(f"{' and '.join(there)} exists already and is left as it is; choose another name.")
-    for file, text in files.items():
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with file.open("x", encoding="utf-8") as out:
-                out.write(text.replace("NAME", name))
-        except OSError as error:
-            raise InputError(f"{display_path(file)} cannot be written: {error.strerror}.") from None
-    return list(files)
