@@ -142,6 +142,8 @@ class Axiom(Registered):
 
 @dataclass(frozen=True)
 class Rewrite(Registered):
-    """A change that keeps the function: of a model (which is a copy of the caller's), or of the inputs."""
+    """A change that keeps the function: of a model (which is a copy of the caller's), of the inputs, or of both."""
 
-    of: Literal["model", "inputs"] = "model"
+    of: Literal["model", "inputs", "units"] = "model"
+    """`units` changes what the input's numbers mean, and the model with them: that is another question than whether two
+    implementations are told apart, so that `rewrites: all` leaves it out."""

@@ -181,3 +181,18 @@ def rewrite_inputs(name: str) -> Callable[[Function], Function]:
         return function
 
     return register
+
+
+def rewrite_units(name: str) -> Callable[[Function], Function]:
+    """Register a rewrite of the units of the input: `function(model, inputs, *, options) -> (model, Moved)`."""
+
+    def register(function: Function) -> Function:
+        REWRITES.add(Rewrite(name, function, "units"))
+        return function
+
+    return register
+
+
+def rewrites_of_all() -> list[str]:
+    """Return what `rewrites: all` stands for: every rewrite that leaves the meaning of the input's numbers alone."""
+    return [name for name in REWRITES if REWRITES.get(name).of != "units"]

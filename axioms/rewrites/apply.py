@@ -33,6 +33,8 @@ def apply_rewrite(name: str, options: Mapping[str, Any], module: nn.Module, inpu
     rewrite = REWRITES.get(name)
     if rewrite.of == "inputs":
         return Rewritten(module, rewrite.function(module, inputs, **options))
+    if rewrite.of == "units":
+        return Rewritten(*rewrite.function(copy.deepcopy(module), inputs, **options))
     return Rewritten(rewrite.function(copy.deepcopy(module), **options), Moved(inputs))
 
 

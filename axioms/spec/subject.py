@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from axioms.core.registry import DATA, REWRITES, SUBJECTS
+from axioms.core.registry import DATA, REWRITES, SUBJECTS, rewrites_of_all
 from axioms.model.removals import KINDS, Removal
 from axioms.model.targets import Wanted
 from axioms.spec.references import ALL_OR_SOME, DataRef, RewriteRef, Strict, SubjectRef, fail, known, named_schema
@@ -48,7 +48,7 @@ class Pair(Strict):
             return raw
         named = raw.get("not_applicable")
         left_out = named if isinstance(named, list) else []
-        every = [name for name in REWRITES if name not in left_out]
+        every = [name for name in rewrites_of_all() if name not in left_out]
         refs = [RewriteRef.model_construct(name=name, options={}, optional=not left_out) for name in every]
         return {**raw, "rewrites": refs}
 

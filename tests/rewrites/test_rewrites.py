@@ -100,11 +100,13 @@ def test_none_does_nothing(shape: str) -> None:
     module, inputs = case(shape)
     plain = list(described(module))
     for name in applied(shape):
-        if REWRITES.get(name).of == "model":
+        if REWRITES.get(name).of in ("model", "units"):
             rewritten = apply_rewrite(name, {}, module, inputs).module
             assert list(described(rewritten)) != plain, name
             assert all(a is not b for a in module.parameters() for b in rewritten.parameters()), name
-        else:
+        if REWRITES.get(name).of == "units":
+            assert not torch.equal(apply_rewrite(name, {}, module, inputs).moved.inputs.features, inputs.features)
+        if REWRITES.get(name).of == "inputs":
             moved = apply_rewrite(name, {}, module, inputs).moved
             assert moved.inputs.features.shape != inputs.features.shape or moved.order is not None
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from axioms.commands.imports import add_import_option, import_modules
 from axioms.core.errors import AxiomsError, InputError, display_path
-from axioms.core.registry import METHODS, REWRITES
+from axioms.core.registry import METHODS, REWRITES, rewrites_of_all
 
 if TYPE_CHECKING:
     from axioms.commands.audit.audit import Audit
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         import_modules(options.modules)
         methods = _names(options.methods, METHODS)
-        rewrites = list(REWRITES) if options.rewrites == "all" else _names(options.rewrites, REWRITES)
+        rewrites = rewrites_of_all() if options.rewrites == "all" else _names(options.rewrites, REWRITES)
         allow = frozenset(_allowed(pair, methods, rewrites) for pair in options.allow)
         target = int(options.target) if options.target.lstrip("-").isdigit() else options.target
         from axioms.commands.audit.audit import audit, load_model

@@ -37,6 +37,18 @@ class Combined(Wrapped):
         return F.linear(outputs, self.weight)
 
 
+class Scaled(Wrapped):
+    """A network whose features are measured in other units: f(factor * y)."""
+
+    def __init__(self, inner: nn.Module, factor: float) -> None:
+        super().__init__(inner)
+        self.factor = factor
+
+    def forward(self, features: Tensor, **kwargs: Any) -> Any:
+        """Return what the inner model gives for the scaled features."""
+        return self.inner(features * self.factor, **kwargs)
+
+
 class Shifted(Wrapped):
     """A network whose features are measured from another origin: f(shift + y)."""
 
