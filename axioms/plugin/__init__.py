@@ -6,6 +6,7 @@ from axioms.plugin.distribution import pytest_xdist_make_scheduler
 from axioms.plugin.items import axioms_runner, pytest_runtest_makereport
 from axioms.plugin.options import pytest_addoption
 from axioms.plugin.session import pytest_configure, pytest_report_header
+from axioms.plugin.tiers import pytest_testnodedown
 
 __all__ = [
     "axioms_runner",
@@ -17,5 +18,6 @@ __all__ = [
     "pytest_report_header",
     "pytest_runtest_makereport",
     "pytest_terminal_summary",
+    "pytest_testnodedown",
     "pytest_xdist_make_scheduler",
 ]

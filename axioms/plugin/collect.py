@@ -15,7 +15,8 @@ from axioms.core.errors import SpecError, display_path
 from axioms.core.suite import suite_specs
 from axioms.plugin.items import run_check
 from axioms.plugin.options import ADDED
-from axioms.spec import TIERS, Check, MethodRef, expand_file
+from axioms.plugin.tiers import note_above, tiers_above
+from axioms.spec import Check, MethodRef, expand_file
 from axioms.spec.added import added_checks
 from axioms.spec.files import SUFFIXES, is_spec
 
@@ -110,24 +111,28 @@ def _function(tier: str) -> Callable[..., None]:
     return marked
 
 
+@pytest.hookimpl(trylast=True)  # after -k and -m, so that only what they leave counts as above the tier
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what lies above the tier; deselect methods that the command line does not ask for."""
-    allowed = TIERS[: TIERS.index(config.getoption("--axioms-tier")) + 1]
+    """Deselect methods that the command line does not ask for, and what lies above the tier."""
+    left_out = tiers_above(config.getoption("--axioms-tier"))
     pattern, only_added = config.getoption("--axioms-methods"), config.getoption("--axioms-only-method")
     selected: list[pytest.Item] = []
     deselected: list[pytest.Item] = []
+    above: dict[str, str] = {}
     for item in items:
         check = check_of(item)
         if check is None:
             selected.append(item)
             continue
-        if check.tier not in allowed:
-            item.add_marker(pytest.mark.skip(reason=f"{check.tier} tier: --axioms-tier {check.tier}"))
         # A check that is about no method (forward equivalence) goes with every choice.
         wanted = pattern is None or check.method is None or fnmatch.fnmatchcase(check.method.label, pattern)
         if only_added:
             wanted = wanted and (check.added or check.method is None)
+        if wanted and check.tier in left_out:
+            above[item.nodeid] = check.tier
+            wanted = False
         (selected if wanted else deselected).append(item)
+    note_above(config, above)
     if deselected:
         config.hook.pytest_deselected(items=deselected)
         items[:] = selected

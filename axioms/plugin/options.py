@@ -33,7 +33,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def _add_what_runs(group: pytest.OptionGroup) -> None:
     group.addoption(
-        "--axioms-tier", choices=TIERS, default="smoke", help="run specs up to this tier; the rest is skipped (smoke)"
+        "--axioms-tier",
+        choices=TIERS,
+        default="smoke",
+        help="run specs up to this tier; the rest is deselected (smoke)",
     )
     group.addoption(
         "--axioms-device",

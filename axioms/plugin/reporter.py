@@ -15,6 +15,7 @@ from axioms.core.files import write_whole
 from axioms.plugin.gate import gate_of
 from axioms.plugin.items import REUSED
 from axioms.plugin.stated import complete
+from axioms.plugin.tiers import checks_above, line_above
 from axioms.record import CheckRecord, ErrorCheck, MethodRecord, SkippedCheck, Status
 from axioms.report.baseline import saved_of
 from axioms.report.runs import new_folder, point_latest, run_name
@@ -84,7 +85,7 @@ class Reporter:
         from axioms.report.write import write_report  # here, because collecting needs none of it
 
         status = STATUS.get(int(exitstatus), "failed")
-        complete(self.results, self._root)
+        complete(self.results, self._root, checks_above(session.config))
         self._add_to_junit(session.config)
         if self._gate is not None:
             self._gate.close(saved_of(self.results.record(status)), finished=status != "interrupted")
@@ -154,7 +155,7 @@ class Reporter:
 
 
 class LastLine:
-    """Writes where the report is below everything else, also below pytest's list of failures."""
+    """Writes what was left out and where the report is, below everything else, also pytest's list of failures."""
 
     def __init__(self, reporter: Reporter) -> None:
         self._reporter = reporter
@@ -163,9 +164,9 @@ class LastLine:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> Generator[None, object, object]:
         """Let pytest and all plugins write first."""
         result = yield
-        line = self._reporter.report_line()
-        if line is not None:
-            terminalreporter.write_line(line)
+        for line in (line_above(terminalreporter.config), self._reporter.report_line()):
+            if line is not None:
+                terminalreporter.write_line(line)
         return result
 
 

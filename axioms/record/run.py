@@ -81,6 +81,8 @@ class RunRecord(Part):
     skipped: list[SkippedCheck]
     not_run: list[str]
     """Ids of checks that exist in the specs that were run, and were neither run nor skipped."""
+    above_tier: dict[str, int] = Field({})
+    """How many of these lie above the tier of the run, by tier: what `--axioms-tier full` would run."""
     errors: list[ErrorCheck] = Field([])
     """Checks that raised; in none of the other lists."""
     claims: list[ClaimRecord] = Field([])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from axioms.papers import PAPERS
-from axioms.record import CheckRecord, ClaimRecord, ErrorCheck, PrintedNumber, ScorecardRow, SkippedCheck
+from axioms.record import ClaimRecord, ErrorCheck, PrintedNumber, ScorecardRow, SkippedCheck
+from axioms.run.results import Results
 from axioms.spec import Claim
 from axioms.verdict.claims import decide, numbers_of
 
@@ -14,17 +15,12 @@ MOST_NUMBERS = 12
 UNDECIDED = "nothing in this spec judges it: give a check an `expect`, and name it under `decided_by`"
 
 
-def claim_record(
-    claim: Claim,
-    spec: str,
-    ids: Sequence[str],
-    checks: Mapping[str, CheckRecord],
-    absent: Mapping[str, SkippedCheck | ErrorCheck],
-) -> ClaimRecord:
-    """Return the record of a claim from its checks' ids; `checks` ran, and `absent` were skipped or raised."""
+def claim_record(claim: Claim, spec: str, ids: Sequence[str], results: Results) -> ClaimRecord:
+    """Return the record of a claim from the ids of the checks that decide it, and what became of them."""
+    checks, absent = results.ran, results.absent
     ids = [nodeid for nodeid in ids if not _does_not_apply(absent.get(nodeid))]
     run = [checks[nodeid] for nodeid in ids if nodeid in checks]
-    missing = list(_missing(ids, checks, absent))
+    missing = list(_missing(ids, results))
     verdict = decide(run, len(missing)) if ids else "not_shown"
     return ClaimRecord(
         id=claim_id(claim, spec),
@@ -72,17 +68,18 @@ def _does_not_apply(check: SkippedCheck | ErrorCheck | None) -> bool:
     return isinstance(check, SkippedCheck) and check.not_applicable is not None
 
 
-def _missing(
-    ids: Sequence[str], checks: Mapping[str, CheckRecord], absent: Mapping[str, SkippedCheck | ErrorCheck]
-) -> Iterator[str]:
-    """Yield why each check that was not run was not."""
+def _missing(ids: Sequence[str], results: Results) -> Iterator[str]:
+    """Yield why each check that was not run was not: what it said, or the option that runs it."""
+    absent = results.absent
     for nodeid in ids:
         check = absent.get(nodeid)
         if isinstance(check, ErrorCheck):
             yield f"{nodeid.rpartition('::')[2]}: {check.error}"
         elif check is not None:
-            yield check.reason.rpartition(" tier: ")[2]
-        elif nodeid not in checks:
+            yield check.reason
+        elif nodeid in results.above_tier:
+            yield f"--axioms-tier {results.above_tier[nodeid]}"
+        elif nodeid not in results.ran:
             yield "not selected in this run"
 
 

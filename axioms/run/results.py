@@ -6,6 +6,7 @@ import importlib.metadata
 import platform
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cached_property
@@ -27,6 +28,7 @@ from axioms.record import (
     SkippedCheck,
     Status,
 )
+from axioms.spec import TIERS
 
 PACKAGES = ("pytest-axioms", "torch", "transformers", "numpy", "scipy", "pytest", "pydantic")
 
@@ -45,6 +47,8 @@ class Results:
         self._errors: dict[str, ErrorCheck] = {}
         self.not_run: list[str] = []
         """Checks that exist beside those that were run or skipped; known when a run ends."""
+        self.above_tier: Mapping[str, str] = {}
+        """Of these, the tier of each that was deselected because it lies above the run's, by id."""
         self.claims: list[ClaimRecord] = []
         """Their verdicts; known when a run ends."""
         self.baseline: Drift | None = None
@@ -109,6 +113,7 @@ class Results:
             methods=dict(sorted(self._methods.items())),
             skipped=[self._skipped[nodeid] for nodeid in sorted(self._skipped)],
             not_run=self.not_run,
+            above_tier=_by_tier(self.above_tier.values()),
             errors=sorted(self._errors.values(), key=lambda check: (check.spec, check.order)),
             claims=self.claims,
             baseline=self.baseline,
@@ -121,6 +126,11 @@ class Results:
         parts = [record.model_dump_json(include={name})[1:-1] for name in RunRecord.model_fields if name != "checks"]
         checks = ",\n".join(self._lines[check.id] for check in record.checks)
         write_whole(self.folder / RESULTS, "{\n" + ",\n".join([*parts, f'"checks":[\n{checks}\n]']) + "\n}\n")
+
+
+def _by_tier(tiers: Iterable[str]) -> dict[str, int]:
+    counted = Counter(tiers)
+    return {tier: counted[tier] for tier in TIERS if counted[tier]}
 
 
 def in_order(checks: Iterable[CheckRecord]) -> list[CheckRecord]:

@@ -129,11 +129,11 @@ def test_what_is_deselected_is_not_gone(accepted: pytest.Pytester, arguments: li
     result.stdout.fnmatch_lines(["*2 metrics compared: none drifted.", "*1 checks of the first were not run*"])
 
 
-def test_what_is_skipped_is_neither_gone_nor_forgotten(accepted: pytest.Pytester, good_spec: str) -> None:
+def test_what_lies_above_the_tier_is_neither_gone_nor_forgotten(accepted: pytest.Pytester, good_spec: str) -> None:
     (accepted.path / "specs" / "sum.yaml").write_text(good_spec.replace("loo, ", ""))
     write(accepted, more="tier: paper\n")
     result = accepted.runpytest(*GATED, "--axioms-update-baseline=all")
-    result.assert_outcomes(passed=1, skipped=2)
+    result.assert_outcomes(passed=1, deselected=2)
     assert result.ret == 0
     assert len(baseline(accepted)["checks"]) == 3
 

@@ -202,13 +202,43 @@ def test_results_are_written_when_interrupted(pytester: pytest.Pytester, specs: 
     assert len(document["checks"]) >= 5
 
 
-def test_tiers_are_skipped_with_a_reason(pytester: pytest.Pytester, specs: Path) -> None:
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_what_lies_above_the_tier_is_deselected_counted_and_named(
+    pytester: pytest.Pytester, specs: Path, workers: tuple[str, ...]
+) -> None:
     (specs / "pair.yaml").write_text(PAIR + "tier: paper\n")
-    result = pytester.runpytest("specs", "-rs")
-    result.assert_outcomes(passed=1, skipped=5)
-    result.stdout.fnmatch_lines(["SKIPPED*paper tier: --axioms-tier paper"])
-    assert len(results(pytester)["skipped"]) == 5
-    pytester.runpytest("specs", "--axioms-tier", "paper").assert_outcomes(passed=6)
+    result = pytester.runpytest_subprocess("specs", *workers)
+    result.assert_outcomes(passed=1, deselected=0 if workers else 5)  # xdist's controller selects nothing itself
+    result.stdout.fnmatch_lines(
+        ["5 checks above the smoke tier deselected: --axioms-tier paper runs them", "report: *", "*1 passed*"]
+    )
+    document = results(pytester)
+    assert (document["skipped"], document["above_tier"], len(document["not_run"])) == ([], {"paper": 5}, 5)
+    (claim,) = [claim for claim in document["claims"] if claim["spec"] == "specs/pair.yaml"]
+    assert (claim["verdict"], claim["missing"]) == ("not_run", "--axioms-tier paper")
+    summary = (pytester.path / "reports" / "latest" / "summary.md").read_text()
+    assert "5 of higher tiers: --axioms-tier paper." in summary
+
+
+def test_a_higher_tier_runs_what_the_line_says(pytester: pytest.Pytester, specs: Path) -> None:
+    (specs / "pair.yaml").write_text(PAIR + "tier: paper\n")
+    (specs / "large.yaml").write_text(PAIR + "tier: full\n")
+    line = "10 checks above the smoke tier deselected: --axioms-tier full runs 5 of them, --axioms-tier paper runs all"
+    pytester.runpytest("specs").stdout.fnmatch_lines([line])
+    full = pytester.runpytest("specs", "--axioms-tier", "full")
+    full.assert_outcomes(passed=6, deselected=5)
+    full.stdout.fnmatch_lines(["5 checks above the full tier deselected: --axioms-tier paper runs them"])
+    paper = pytester.runpytest("specs", "--axioms-tier", "paper")
+    paper.assert_outcomes(passed=11)
+    paper.stdout.no_fnmatch_line("*deselected*")
+
+
+def test_nothing_but_higher_tiers_is_no_silence(pytester: pytest.Pytester, specs: Path) -> None:
+    (specs / "pair.yaml").write_text(PAIR + "tier: paper\n")
+    result = pytester.runpytest("specs/pair.yaml")
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    result.stdout.fnmatch_lines(["5 checks above the smoke tier deselected: --axioms-tier paper runs them"])
+    pytester.runpytest("specs", "-k", "relevance").stdout.no_fnmatch_line("*above the smoke tier*")
 
 
 def test_junit_properties_carry_the_metrics(pytester: pytest.Pytester, specs: Path) -> None:

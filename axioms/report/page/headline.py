@@ -42,7 +42,7 @@ def drifted(run: RunRecord) -> int:
 
 
 def rest_of(run: RunRecord) -> list[str]:
-    """Return what follows the headline: the claims, the checks and the skipped ones, counted."""
+    """Return what follows the headline: the claims, the checks, the skipped ones and those of higher tiers, counted."""
     lines = []
     if run.claims:
         counted = Counter(claim.verdict for claim in run.claims)
@@ -50,7 +50,12 @@ def rest_of(run: RunRecord) -> list[str]:
         lines.append(f"{_count(len(run.claims), 'claim')}: {listed}.")
     counts = counts_of(every_check(run))
     skipped = f" {len(run.skipped):,} skipped." if run.skipped else ""
-    return [*lines, f"{_count(sum(counts.values()), 'check')}: {in_words(counts)}.{skipped}"]
+    above = (
+        f" {sum(run.above_tier.values()):,} of higher tiers: --axioms-tier {', '.join(run.above_tier)}."
+        if run.above_tier
+        else ""
+    )
+    return [*lines, f"{_count(sum(counts.values()), 'check')}: {in_words(counts)}.{skipped}{above}"]
 
 
 def errors_table(run: RunRecord) -> Table:
