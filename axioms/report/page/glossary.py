@@ -44,6 +44,7 @@ AXIOMS = {
     "symmetry": "Two features that can be swapped, and have the same value, get the same relevance.",
     "path_antisymmetry": "Going back from the input to the baseline has the relevance of going there, with a minus.",
     "target_sensitivity": "Two outputs that depend on the features differently have different relevance.",
+    "known_answer": "On a built subject, the relevance is the Shapley values, or leave-one-out, known in closed form.",
     "loo_correlation": "The relevance agrees with leave-one-out, feature by feature.",
     "perturbation": "Removing features by their relevance, most or least relevant first, tells them apart.",
     "insertion_deletion": "Inserting or deleting features by their relevance moves the predicted probability.",
