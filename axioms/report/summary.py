@@ -9,7 +9,7 @@ from axioms.report.page.headline import errors_table, failures_table, headline_o
 from axioms.report.page.matrix import Place, matrix_of
 from axioms.report.page.outcomes import every_check, in_words
 from axioms.report.page.sections import groups_of, sections_of
-from axioms.report.page.verdicts import VERDICTS, scorecards_of
+from axioms.report.page.verdicts import VERDICTS, ClaimCell, scorecards_of
 from axioms.report.rewrites import applicability, cells_of, in_one_line
 from axioms.report.spec_tables import BASELINE, FOLDER, NONEXISTENT, REWRITES
 from axioms.report.tables import CLAIMED, beside_paper, comparisons, matrix, nonexistent
@@ -64,14 +64,24 @@ def _scorecards(run: RunRecord) -> list[str]:
     left = MOST_CLAIMS
     for card in scorecards_of(run):
         rows = [
-            [f"{row.place}: {row.claim}", subject, VERDICTS[cell.verdict][1], cell.number or cell.about, row.printed]
+            [
+                f"{row.place}: {row.claim}",
+                cell.subject,
+                VERDICTS[cell.verdict][1],
+                cell.number or cell.about,
+                row.printed,
+            ]
             for row in card.rows
-            for subject, cells in row.cells.items()
+            for cells in row.cells.values()
             for cell in cells
         ]
         lines += _cut(card.title, (["claim", "subject", "verdict", "ours", "paper"], rows), max(left, 1), "index.html")
         left -= len(rows)
     return lines
+
+
+def _ours(cell: ClaimCell) -> str:
+    return cell.number or cell.about
 
 
 def _matrix(run: RunRecord) -> Table:

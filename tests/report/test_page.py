@@ -12,6 +12,7 @@ from axioms.report.page.matrix import matrix_of
 from axioms.report.page.outcomes import anchor_of, counts_of, in_words, kind_of
 from axioms.report.page.sections import groups_of, sections_of
 from axioms.report.page.verdicts import scorecards_of
+from axioms.report.summary import summary_markdown
 from tests.records import changed, make_check, make_claim, make_error, make_run, quantity
 
 
@@ -125,7 +126,7 @@ def test_the_scorecard_has_a_row_for_each_claim_and_a_column_for_each_subject() 
     ]
     (card,) = scorecards_of(make_run(make_check(), claims=claims))
     assert card.title.startswith("You et al. 2025. When LRP Diverges")
-    assert card.subjects == ["MNIST", "MiniLM", "BERT-base"], "what was not run comes last"
+    assert card.columns == ["MNIST", "MiniLM", "BERT-base"], "what was not run comes last"
     assert [row.key for row in card.rows] == ["C1", "C2"]
     first = card.rows[0].cells
     assert first["MNIST"] == []
@@ -133,6 +134,22 @@ def test_the_scorecard_has_a_row_for_each_claim_and_a_column_for_each_subject() 
     assert (cell.verdict, cell.number, cell.is_open) == ("not_shown", "r +0.003 [-0.050, 0.060]", True)
     assert cell.anchor == "specs-a-yaml"
     assert first["BERT-base"][0].about == "--axioms-tier paper"
+
+
+def test_many_subjects_share_columns_whose_cells_name_them() -> None:
+    names = ["x1 x2 x3", "3 tokens", "linear MLP", "4 tokens", "MNIST"]
+    claims = [
+        make_claim("C1", subject="BERT-base", verdict="not_run", missing="--axioms-tier paper", numbers=[]),
+        *(make_claim("C1", subject=name) for name in names),
+        make_claim("C2", subject="MNIST"),
+    ]
+    (card,) = scorecards_of(make_run(make_check(), claims=claims))
+    assert card.columns == ["MNIST", "other subjects", "not run"]
+    first, second = (row.cells for row in card.rows)
+    assert [cell.subject for cell in first["other subjects"]] == names[:-1]
+    assert [cell.subject for cell in first["not run"]] == ["BERT-base"]
+    assert (len(second["MNIST"]), second["other subjects"]) == (1, [])
+    assert "| BERT-base | not run |" in summary_markdown(make_run(make_check(), claims=claims))
 
 
 def test_specs_are_grouped_by_folder_and_families_by_themselves() -> None:

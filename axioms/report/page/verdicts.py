@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from axioms.papers import PAPERS
@@ -17,6 +18,10 @@ VERDICTS: dict[ClaimVerdict, tuple[str, str]] = {
     "not_run": ("○", "not run"),
 }
 """The verdicts of a claim, each with its mark and its words."""
+MOST_SUBJECTS = 5
+"""A scorecard of more subjects would not fit a screen; those of a single claim then share columns."""
+ELSEWHERE, NOT_RUN = "other subjects", "not run"
+"""Those columns; their cells name the subject."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class ClaimCell:
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """A claim of a paper with its cells, by subject."""
+    """A claim of a paper with its cells, by column."""
 
     key: str
     claim: str
@@ -49,12 +54,12 @@ class ClaimRow:
 
 @dataclass(frozen=True)
 class Scorecard:
-    """The claims of one paper: rows are claims, columns are subjects."""
+    """The claims of one paper: rows are claims, columns are subjects, the last ones shared by several."""
 
     paper: str
     title: str
     anchor: str
-    subjects: list[str]
+    columns: list[str]
     rows: list[ClaimRow]
     counts: dict[ClaimVerdict, int]
     """Cells by verdict."""
@@ -89,22 +94,33 @@ def scorecards_of(run: RunRecord) -> list[Scorecard]:
 
 def _scorecard(paper: str, run: RunRecord) -> Scorecard:
     claims = [claim for claim in run.claims if claim.row is not None and claim.row.paper == paper]
-    # A subject that nothing was run on comes last, whatever the order of the specs.
-    tested_first = sorted(claims, key=lambda claim: claim.verdict == "not_run")
-    subjects = list(dict.fromkeys(claim.subject for claim in tested_first))
+    column_of = _columns(claims)
+    columns = sorted(dict.fromkeys(column_of.values()), key=[*column_of, ELSEWHERE, NOT_RUN].index)
     by_key: dict[str, list[ClaimRecord]] = {}
     for claim in sorted(claims, key=lambda claim: claim.row.order if claim.row is not None else 0):
         by_key.setdefault(claim.row.key if claim.row is not None else "", []).append(claim)
-    rows = [_row(rivals, subjects, list(run.by_part)) for rivals in by_key.values()]
+    rows = [_row(rivals, columns, column_of, list(run.by_part)) for rivals in by_key.values()]
     counts = {verdict: sum(claim.verdict == verdict for claim in claims) for verdict in VERDICTS}
     title = f"{PAPERS[paper].title}. {PAPERS[paper].name}".rstrip(". ") if paper in PAPERS else paper
-    return Scorecard(paper, title, f"scorecard-{anchor_of(paper)}", subjects, rows, counts)
+    return Scorecard(paper, title, f"scorecard-{anchor_of(paper)}", columns, rows, counts)
 
 
-def _row(claims: Sequence[ClaimRecord], subjects: Sequence[str], parts: Sequence[str]) -> ClaimRow:
+def _columns(claims: Sequence[ClaimRecord]) -> dict[str, str]:
+    """Return the column of each subject, those that something was run on first."""
+    run = Counter(claim.subject for claim in claims if claim.verdict != "not_run")
+    subjects = dict.fromkeys([*run, *(claim.subject for claim in claims)])
+    if len(subjects) <= MOST_SUBJECTS:
+        return {subject: subject for subject in subjects}
+    shared = {0: NOT_RUN, 1: ELSEWHERE}
+    return {subject: shared.get(run[subject], subject) for subject in subjects}
+
+
+def _row(
+    claims: Sequence[ClaimRecord], columns: Sequence[str], column_of: Mapping[str, str], parts: Sequence[str]
+) -> ClaimRow:
     row = claims[0].row
     assert row is not None
-    cells: dict[str, list[ClaimCell]] = {subject: [] for subject in subjects}
+    cells: dict[str, list[ClaimCell]] = {column: [] for column in columns}
     for claim in claims:
-        cells[claim.subject].append(claim_cell(claim, parts))
+        cells[column_of[claim.subject]].append(claim_cell(claim, parts))
     return ClaimRow(row.key, row.claim, row.place, row.printed_text, cells)
