@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from axioms.commands.imports import add_import_option, import_modules
 from axioms.core.errors import AxiomsError, display_path
 from axioms.core.registry import METHODS
+from axioms.spec.added import registered_name
 
 if TYPE_CHECKING:
     from axioms.search.falsify import Counterexample
@@ -29,7 +30,7 @@ def add_parser(commands: Any) -> None:
         description=ABOUT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--method", required=True, metavar="NAME", help="a method, as `axioms list` names it")
+    parser.add_argument("--method", required=True, metavar="NAME", help="as `axioms list` names it, or MODULE:NAME")
     parser.add_argument("--seed", type=int, default=0, help="of the search; the same seed finds the same (0)")
     parser.add_argument("--examples", type=int, default=500, metavar="N", help="how many to try (500)")
     parser.add_argument(
@@ -49,11 +50,12 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         import_modules(options.modules)
-        METHODS.get(options.method)
+        method = registered_name(options.method)
+        METHODS.get(method)
         from axioms.search.falsify import falsify
         from axioms.search.spec import write_spec
 
-        counterexample = falsify(options.method, seed=options.seed, examples=options.examples, progress=_progress)
+        counterexample = falsify(method, seed=options.seed, examples=options.examples, progress=_progress)
     except AxiomsError as error:
         print(error, file=sys.stderr)
         return 2
@@ -63,9 +65,15 @@ def run(options: argparse.Namespace) -> int:
     print(lines_of(counterexample))
     written = write_spec(counterexample, options.output)
     print(f"\n{written.read_text(encoding='utf-8')}\nwritten: {display_path(written)}")
-    needed = "".join(f" --axioms-import {module}" for module in options.modules)
-    print(f"rerun: pytest {display_path(written)}{needed}")
+    print(f"rerun: pytest {display_path(written)}{_import_options(options, method)}")
     return 1
+
+
+def _import_options(options: argparse.Namespace, method: str) -> str:
+    """Return what pytest must be told to know the method: the modules of --import, and that of MODULE:NAME."""
+    module = options.method.removesuffix(f":{method}")
+    modules = [*options.modules, *([module] if module != options.method else [])]
+    return "".join(f" --axioms-import {name}" for name in dict.fromkeys(modules))
 
 
 def lines_of(counterexample: Counterexample) -> str:

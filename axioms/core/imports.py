@@ -7,7 +7,10 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from axioms.core.environment import NO_CODE, switched_on
 from axioms.core.errors import AxiomsError, InputError, display_path, said
+
+REFUSED = f"importing it runs its code, which --axioms-no-code ({NO_CODE}=1) forbids"
 
 
 def import_modules(modules: Iterable[str], folder: Path | None = None) -> None:
@@ -18,6 +21,8 @@ def import_modules(modules: Iterable[str], folder: Path | None = None) -> None:
 
 
 def _import(module: str, folder: Path) -> None:
+    if switched_on(NO_CODE):
+        raise InputError(f"cannot import {module!r}: {REFUSED}. Leave that out if you trust the module.")
     if "/" in module or module.endswith(".py"):
         name = Path(module).with_suffix("").as_posix().lstrip("./").replace("/", ".")
         raise InputError(f"cannot import {module!r}: it is a path, and the name of a module is needed; write {name!r}.")

@@ -13,13 +13,17 @@ from axioms.core.entries import Axiom, Method, Metric, Registered, Rewrite, Rule
 from axioms.core.errors import NameTaken, UnknownName, did_you_mean
 
 Entry = TypeVar("Entry", bound=Registered)
+OWN = (
+    " If it is yours, load its module: --axioms-import MODULE for pytest, --import MODULE for a command, or "
+    "axioms_import in pytest's settings for both."
+)
 
 
 class Registry(Generic[Entry]):
     """A mapping of names that answers an unknown one with a suggestion."""
 
-    def __init__(self, what: str, hint: str = "") -> None:
-        self.what, self.hint = what, hint
+    def __init__(self, what: str) -> None:
+        self.what = what
         self._entries: dict[str, Entry] = {}
         self.resolvers: dict[str, Callable[[str], Entry]] = {}
         """Prefix to what finds the rest of a name when it is asked for: `captum:Saliency`."""
@@ -44,10 +48,10 @@ class Registry(Generic[Entry]):
         prefix, colon, member = name.partition(":")
         if colon and prefix in self.resolvers:
             return self.resolvers[prefix](member)
-        suggestion = did_you_mean(prefix, self.resolvers) if colon and self.resolvers else ""
-        suggestion = suggestion or did_you_mean(name, self._entries)
-        hint = "" if "Did you mean" in suggestion else self.hint
-        raise UnknownName(f"unknown {self.what} {name!r}.{hint}{suggestion}")
+        if colon and self.resolvers:
+            raise UnknownName(f"unknown {self.what} {name!r}.{did_you_mean(prefix, self.resolvers)}")
+        suggestion, known, names = did_you_mean(name, self._entries).partition(" Known:")
+        raise UnknownName(f"unknown {self.what} {name!r}.{suggestion}{OWN}{known}{names}")
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries
@@ -56,7 +60,7 @@ class Registry(Generic[Entry]):
         return iter(sorted(self._entries))
 
 
-METHODS: Registry[Method] = Registry("method", " If it is yours, load its module: --axioms-import MODULE.")
+METHODS: Registry[Method] = Registry("method")
 AXIOMS: Registry[Axiom] = Registry("axiom")
 SUBJECTS: Registry[Registered] = Registry("subject")
 DATA: Registry[Registered] = Registry("data source")

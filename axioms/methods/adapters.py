@@ -18,11 +18,11 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from axioms.core.entries import Method
 from axioms.core.errors import InputError, MissingPackage, UnknownName, did_you_mean
+from axioms.core.imports import import_modules
 from axioms.core.registry import METHODS
 from axioms.engine.attribution import Decomposition
 from axioms.methods.captum_like import class_method
@@ -198,12 +198,8 @@ def from_python(path: str) -> Method:
     unknown = f"unknown method {f'python:{path}'!r}:"
     if not module:
         raise UnknownName(f"{unknown} write python:module.function.")
-    if str(Path.cwd()) not in sys.path:  # where --axioms-import looks too
-        sys.path.append(str(Path.cwd()))
-    try:
-        imported = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        raise UnknownName(f"{unknown} there is no module {error.name!r}.") from None
+    import_modules([module])
+    imported = sys.modules[module]
     function = getattr(imported, name, None)
     if not inspect.isfunction(function):
         functions = [member for member, value in vars(imported).items() if inspect.isfunction(value)]

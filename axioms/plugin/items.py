@@ -19,7 +19,7 @@ from axioms.core.errors import (
     display_path,
 )
 from axioms.core.workers import share_threads, this_worker
-from axioms.plugin.options import CLAIMS, assets_required, cache_of, overrides, rerun_options
+from axioms.plugin.options import CLAIMS, assets_required, cache_of, overrides, rerun_command
 from axioms.plugin.progress import Progress
 from axioms.report.text import effect, show
 from axioms.spec import Check
@@ -86,7 +86,7 @@ def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> N
     recorded = record(result, request.node.nodeid)
     _attach(recorded, check, request.node)
     if not recorded.passed:
-        raise CheckFailed(failure_text(recorded, rerun_options(request.config)))
+        raise CheckFailed(failure_text(recorded, rerun_command(request.config, recorded.id)))
 
 
 def with_claim(judgement: Judgement, claim: Claim) -> Judgement:
@@ -105,7 +105,7 @@ def _attach(recorded: CheckRecord, check: Check, item: pytest.Item) -> None:
         item.user_properties.append((name, quantity.value))
 
 
-def failure_text(check: CheckRecord, options: str = "") -> str:
+def failure_text(check: CheckRecord, rerun: str) -> str:
     """Return the verdict, which pytest repeats in its summary, the claim, the line, the bound and the number."""
     rows = [("verdict", f"{check.verdict}, {check.reason}"), ("claim", check.claim)]
     for decision in check.bounds:
@@ -118,7 +118,7 @@ def failure_text(check: CheckRecord, options: str = "") -> str:
         rows.append(("claimed", f"a violation    {check.place}"))
     if check.worst:
         rows.append(("worst", check.worst))
-    rows.append(("rerun", f'pytest "{check.id}"{options}'))
+    rows.append(("rerun", rerun))
     return "\n".join(f"{name:<9} {value}" for name, value in rows)
 
 

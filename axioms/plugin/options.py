@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from axioms.core.errors import InputError, SpecError
+from axioms.core.environment import NO_CODE, switched_on
+from axioms.core.errors import InputError, SpecError, display_path
+from axioms.core.imports import import_modules
 from axioms.core.suite import suite_specs
 from axioms.spec import TIERS, MethodRef
 from axioms.spec.added import Claim, read_claims, read_method
-from axioms.subjects.assets import OFFLINE, cache_folder, switched_on
+from axioms.subjects.assets import OFFLINE, cache_folder
 
 if TYPE_CHECKING:
     from axioms.run.cache import Cache
@@ -84,6 +87,12 @@ def _add_ones_own(group: pytest.OptionGroup) -> None:
         help="claims about the added methods, a YAML file {method: {axiom, or pattern of ids: holds or violated}}",
     )
     group.addoption(
+        "--axioms-no-code",
+        action="store_true",
+        help="import nothing that a spec, an option or pytest's settings name: what does so is refused with its place "
+        "(AXIOMS_NO_CODE=1); conftest.py files are pytest's own, and --noconftest leaves them out",
+    )
+    group.addoption(
         "--axioms-suite",
         action="store_true",
         help="run the specs that come with the package, alone or beside those that are named",
@@ -120,9 +129,17 @@ def _add_what_is_kept(group: pytest.OptionGroup) -> None:
     )
 
 
-def modules_of(config: pytest.Config) -> list[str]:
-    """Return the user's modules: those of the ini file, then those of the command line."""
-    return list(dict.fromkeys([*config.getini("axioms_import"), *config.getoption("--axioms-import")]))
+def import_own(config: pytest.Config) -> None:
+    """Import the user's modules: those of pytest's settings, then those of the command line."""
+    settings = "pytest's settings" if config.inipath is None else display_path(config.inipath)
+    for place, modules in (
+        (f"{settings}: axioms_import", config.getini("axioms_import")),
+        ("--axioms-import", config.getoption("--axioms-import")),
+    ):
+        try:
+            import_modules(modules, config.invocation_params.dir)
+        except InputError as error:
+            raise pytest.UsageError(f"{place}: {error}") from None
 
 
 def add_suite(config: pytest.Config) -> None:
@@ -156,8 +173,8 @@ def read_added(config: pytest.Config) -> None:
         raise pytest.UsageError(f"{what}: add that method by --axioms-method.")
 
 
-def rerun_options(config: pytest.Config) -> str:
-    """Return the options of this run without which one of its checks would be another, or not be there."""
+def rerun_command(config: pytest.Config, nodeid: str) -> str:
+    """Return the command that runs a check again from here, with the options without which it would be another."""
     words = []
     for name in ("--axioms-import", "--axioms-method"):
         words += [word for value in config.getoption(name) for word in (name, value)]
@@ -165,7 +182,9 @@ def rerun_options(config: pytest.Config) -> str:
         words += [] if config.getoption(name) is None else [name, config.getoption(name)]
     if config.getoption("--axioms-tier") != TIERS[0]:
         words += ["--axioms-tier", config.getoption("--axioms-tier")]
-    return f" {shlex.join(words)}" if words else ""
+    file, colons, name = nodeid.partition("::")
+    here = os.path.relpath(config.rootpath / file, config.invocation_params.dir)
+    return " ".join([f'pytest "{here}{colons}{name}"', shlex.join(words)]).rstrip()
 
 
 def is_worker(config: pytest.Config) -> bool:
@@ -186,12 +205,13 @@ def cache_of(config: pytest.Config) -> Cache:
     return Cache(None if fresh else cache_folder() / "measurements")
 
 
-def apply_offline(config: pytest.Config) -> None:
-    """Set the environment variable that `--axioms-offline` stands for, until the session ends."""
-    if config.getoption("--axioms-offline"):
-        patch = pytest.MonkeyPatch()
-        patch.setenv(OFFLINE, "1")
-        config.add_cleanup(patch.undo)
+def apply_switches(config: pytest.Config) -> None:
+    """Set the environment variables that `--axioms-offline` and `--axioms-no-code` stand for, for this session."""
+    for option, variable in (("--axioms-offline", OFFLINE), ("--axioms-no-code", NO_CODE)):
+        if config.getoption(option):
+            patch = pytest.MonkeyPatch()
+            patch.setenv(variable, "1")
+            config.add_cleanup(patch.undo)
 
 
 def overrides(config: pytest.Config) -> dict[str, Any]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from axioms.core.errors import InputError
-from axioms.core.imports import import_modules
-from axioms.plugin.options import add_suite, apply_offline, is_worker, modules_of, overrides, read_added
+from axioms.plugin.options import add_suite, apply_switches, import_own, is_worker, overrides, read_added
 from axioms.plugin.reporter import LastLine, Reporter
 from axioms.spec import TIERS
 
@@ -24,12 +22,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register markers, import the user's modules, and on the controller start the reporter."""
     for name, about in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {about}")
-    apply_offline(config)
+    apply_switches(config)
     add_suite(config)
-    try:
-        import_modules(modules_of(config), config.invocation_params.dir)
-    except InputError as error:
-        raise pytest.UsageError(f"--axioms-import: {error}") from None
+    import_own(config)
     read_added(config)
     if not is_worker(config):
         if config.getoption("--axioms-resume"):

@@ -42,13 +42,16 @@ def read_method(text: str, folder: Path | None = None) -> MethodRef:
     if not isinstance(name, str):
         raise InputError(f"{text!r} is no method; write NAME, MODULE:NAME or 'NAME: {{option: value}}'.")
     try:
-        return MethodRef.model_validate({_registered(name, folder): options or {}})
+        return MethodRef.model_validate({registered_name(name, folder): options or {}})
     except ValidationError as error:
         raise InputError(f"{text!r}: {' '.join(detail['msg'] for detail in error.errors())}") from None
 
 
-def _registered(name: str, folder: Path | None) -> str:
-    """Return the name in the registry that `module:name` means: what the module registers, or a function in it."""
+def registered_name(name: str, folder: Path | None = None) -> str:
+    """Return the name in the registry that `module:name` means: what the module registers, or a function in it.
+
+    The module is imported; a name that is none of `module:name` is returned as it is.
+    """
     module, colon, member = name.partition(":")
     if not colon or module in METHODS.resolvers:
         return name

@@ -140,7 +140,7 @@ def known(registry: Registry[Any], name: str) -> None:
     """Raise an error with a suggestion where the name is not registered."""
     try:
         registry.get(name)
-    except UnknownName as error:
+    except (UnknownName, InputError) as error:  # a module that is named and cannot be imported is an InputError
         raise fail(str(error)) from None
 
 

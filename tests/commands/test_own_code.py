@@ -112,3 +112,51 @@ def test_a_class_with_captums_interface(own_code: Path) -> None:
     assert torch.allclose(double, 2 * plain)
     with pytest.raises(UnknownName, match="Did you mean 'InputTimesGradient'"):
         METHODS.get("captum:own_rules.InputTimesGradien")
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("pytest.ini", "[pytest]\naxioms_import = own_rules  # mine\n"),
+        ("pyproject.toml", '[tool.pytest.ini_options]\naxioms_import = ["own_rules"]\n'),
+        ("tox.ini", "[tox]\n[pytest]\naxioms_import =\n    own_rules\n"),
+        ("setup.cfg", "[metadata]\nname = x\n[tool:pytest]\naxioms_import = own_rules\n"),
+    ],
+)
+def test_the_commands_read_pytests_settings(
+    own_code: Path, file: str, text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (own_code / file).write_text(text)
+    (own_code / "below").mkdir()
+    monkeypatch.chdir(own_code / "below")
+    assert main(["list", "methods", "test_half_lrp"]) == 0
+    assert "share            float, default 0.5" in capsys.readouterr().out
+
+
+def test_settings_that_are_wrong_are_one_sentence(own_code: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (own_code / "pytest.ini").write_text("[pytest]\naxioms_import = nowhere\n")
+    assert main(["list"]) == 2
+    assert "pytest.ini: axioms_import: cannot import 'nowhere': there is no such module" in capsys.readouterr().err
+    (own_code / "pytest.ini").write_text("no section\n")
+    assert main(["list"]) == 2
+    assert "pytest.ini cannot be read: " in capsys.readouterr().err
+
+
+def test_a_method_by_its_module(own_code: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["falsify", "--method", "own_rules:test_half_lrp", "--examples", "200"]) == 1
+    assert capsys.readouterr().out.rstrip().endswith("_lrp_associativity.yaml --axioms-import own_rules")
+
+
+def test_no_code_holds_for_commands_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("AXIOMS_NO_CODE", "1")
+    assert main(["list", "--import", "own_rules"]) == 2
+    assert main(["audit", "own_rules:build"]) == 2
+    assert capsys.readouterr().err.count("importing it runs its code") == 2
+
+
+def test_ones_own_attnlrp_does_not_replace_ours(own_code: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = METHODS.get("attnlrp")
+    (own_code / "own_attnlrp.py").write_text(RULES_FILE.replace("test_half_lrp", "attnlrp"))
+    assert main(["list", "methods", "attnlrp", "--import", "own_attnlrp"]) == 2
+    assert "method 'attnlrp' is already registered by axioms.methods.lrp" in capsys.readouterr().err
+    assert METHODS.get("attnlrp") is before

@@ -88,7 +88,7 @@ def test_a_correction_can_take_a_win_away(write_spec: Write) -> None:
 def test_reports_and_failures_show_the_test(write_spec: Write) -> None:
     result = run(write_spec, "random-over")["random-over-gradient_x_input"]
     saved = record(result, "specs/mine.yaml::compare[random-over-gradient_x_input]")
-    text = failure_text(saved)
+    text = failure_text(saved, "pytest specs/mine.yaml")
     assert "expected  pearson.mean > 0" in text
     assert "paired    p = " in text
     assert "of 4, d_z = " in text

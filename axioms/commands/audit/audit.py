@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import copy
-import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
 from axioms.core.errors import InputError, NotApplicable, NotDefined, UncoveredOperation
+from axioms.core.imports import import_modules
 from axioms.core.registry import METHODS
 from axioms.core.values import as_numpy, relative_gap
 from axioms.engine.attribution import Attribution
@@ -49,12 +48,8 @@ def load_model(path: str) -> tuple[nn.Module, Given]:
     module_name, _, name = path.partition(":")
     if not module_name or not name:
         raise InputError(f"{path!r} is not module:function; write, for example, mypackage.model:build.")
-    if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
-    try:
-        build = getattr(importlib.import_module(module_name), name, None)
-    except ModuleNotFoundError as error:
-        raise InputError(f"there is no module {error.name!r}; run `axioms audit` where it can be imported.") from None
+    import_modules([module_name])
+    build = getattr(sys.modules[module_name], name, None)
     if not callable(build):
         raise InputError(f"{module_name!r} has no function {name!r}.")
     built = build()

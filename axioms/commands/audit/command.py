@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from axioms.commands.imports import add_import_option, import_modules
 from axioms.core.errors import AxiomsError, InputError, display_path
 from axioms.core.registry import METHODS, REWRITES, rewrites_of_all
+from axioms.spec.added import registered_name
 
 if TYPE_CHECKING:
     from axioms.commands.audit.audit import Audit
@@ -41,7 +42,9 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "model", metavar="MODULE:FUNCTION", help="what builds the model, for example mypackage.model:build"
     )
-    parser.add_argument("--methods", default=DEFAULT, metavar="A,B", help=f"method names, with commas ({DEFAULT})")
+    parser.add_argument(
+        "--methods", default=DEFAULT, metavar="A,B", help=f"with commas: names, or MODULE:NAME ({DEFAULT})"
+    )
     parser.add_argument("--rewrites", default="all", metavar="A,B", help="rewrite names, with commas (all)")
     parser.add_argument("--target", default="predicted", metavar="CLASS", help="the output to explain (predicted)")
     parser.add_argument("--bound", type=float, default=1e-9, help="largest relative gap that still holds (1e-9)")
@@ -118,6 +121,8 @@ def lines_of(outcome: Audit, width: int) -> list[str]:
 
 def _names(text: str, registry: Any) -> list[str]:
     names = [name for name in text.split(",") if name]
+    if registry is METHODS:
+        names = [registered_name(name) for name in names]
     for name in names:
         registry.get(name)
     if not names:

@@ -43,7 +43,10 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("model", metavar="MODEL", help="a fixture, OWNER/NAME on the hub, or a folder")
     parser.add_argument("text", metavar="TEXT", help="the text; - reads it from standard input")
     parser.add_argument(
-        "--methods", default=DEFAULT, metavar="A,B", help=f"as a spec lists them, options included ({DEFAULT})"
+        "--methods",
+        default=DEFAULT,
+        metavar="A,B",
+        help=f"as a spec lists them, options included, or MODULE:NAME ({DEFAULT})",
     )
     parser.add_argument("--task", metavar="TASK", help="classifier, masked-lm or causal-lm; by default what it says")
     parser.add_argument(

@@ -15,6 +15,7 @@ from axioms.core.registry import SUBJECTS
 from axioms.core.source import Loader
 from axioms.model.removals import KINDS, Removal
 from axioms.spec import Run
+from axioms.spec.added import registered_name
 from axioms.spec.references import MethodRef, SubjectRef
 from axioms.subjects.fixtures import FOLDER, find_descriptor
 from axioms.subjects.models.hub import TASKS, declared_task
@@ -43,8 +44,16 @@ def read_request(options: argparse.Namespace) -> Request:
         raise InputError("name at least one method.")
     run = _valid(Run, {"dtype": options.dtype, "device": options.device}, "--dtype")
     remove = None if options.remove is None else _removal(options.remove)
-    references = [_valid(MethodRef, method, "--methods") for method in methods]
+    references = [_valid(MethodRef, _registered(method), "--methods") for method in methods]
     return Request(_model(options.model, options.task, near), references, _target(options.target), remove, run, near)
+
+
+def _registered(method: Any) -> Any:
+    """Return a method as a spec lists it, with the registered name of MODULE:NAME."""
+    if isinstance(method, dict) and len(method) == 1:
+        (name, given), *_ = method.items()
+        return {registered_name(name) if isinstance(name, str) else name: given}
+    return registered_name(method) if isinstance(method, str) else method
 
 
 def _model(name: str, task: str | None, near: Path) -> SubjectRef:

@@ -7,7 +7,7 @@ from pathlib import Path
 from axioms.core.bar import Bar
 from axioms.subjects.assets.download import Report
 from axioms.subjects.assets.manifest import Asset, find_asset, known_assets
-from axioms.subjects.assets.store import OFFLINE, Store, cache_folder, overall, switched_on
+from axioms.subjects.assets.store import OFFLINE, Store, cache_folder, overall
 
 __all__ = [
     "OFFLINE",
@@ -19,7 +19,6 @@ __all__ = [
     "known_assets",
     "locate",
     "overall",
-    "switched_on",
 ]
 
 

@@ -9,8 +9,9 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+from axioms.core.environment import switched_on
 from axioms.core.errors import AssetMissing, InputError
-from axioms.subjects.assets.store import OFFLINE, switched_on
+from axioms.subjects.assets.store import OFFLINE
 
 PROBE_SECONDS = 10.0
 

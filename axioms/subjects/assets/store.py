@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
+from axioms.core.environment import switched_on
 from axioms.core.errors import AssetMissing, SubjectWarning
 from axioms.subjects.assets.download import FetchFailed, Report, sha256_of
 from axioms.subjects.assets.manifest import Asset
@@ -24,11 +25,6 @@ def cache_folder() -> Path:
         return Path(os.environ[CACHE]).expanduser()
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or "~/.cache"
     return Path(base).expanduser() / "pytest-axioms"
-
-
-def switched_on(variable: str) -> bool:
-    """Whether an environment variable says yes."""
-    return os.environ.get(variable, "").lower() not in ("", "0", "false", "no")
 
 
 def warn(sentence: str) -> None:

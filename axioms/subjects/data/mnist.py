@@ -6,9 +6,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from axioms.core.environment import switched_on
 from axioms.core.errors import AssetMissing, InputError, MissingPackage
 from axioms.core.registry import data
-from axioms.subjects.assets import OFFLINE, cache_folder, locate, switched_on
+from axioms.subjects.assets import OFFLINE, cache_folder, locate
 from axioms.subjects.data.examples import Data
 from axioms.subjects.data.images import as_data
 from axioms.subjects.models.torchvision import import_torchvision

@@ -76,7 +76,7 @@ def test_what_is_allowed_or_holds_passes(mine: str, capsys: pytest.CaptureFixtur
         (["my_models:nothing"], "must return a torch module"),
         (["my_models:missing"], "has no function 'missing'"),
         (["my_models"], "is not module:function"),
-        (["no_such_module:build"], "there is no module 'no_such_module'"),
+        (["no_such_module:build"], "cannot import 'no_such_module': there is no such module"),
         (["my_models:build", "--methods", "attnlpr"], "Did you mean 'attnlrp'?"),
         (["my_models:build", "--rewrites", "permute_head"], "Did you mean 'permute_heads'?"),
         (["my_models:build", "--allow", "attnlrp"], "is not METHOD:REWRITE"),
