@@ -59,7 +59,8 @@ TABLES: dict[str, Layout] = {
     "table-a3": LayerLayout(
         title="Table A3",
         caption="Layer-wise effects of bypassing the softmax in the backward pass. "
-        "L:3 means layers 1 to 3, L7: means layers 7 to the last.",
+        "L:3 means layers 1 to 3, L7: means layers 7 to the last. r/sum is r after the paper's division of each map "
+        "by its sum, flipped the share of maps that it turns round.",
         modes=(
             Mode("front_to_back", "Front to back", "Rm layers", "L:{}"),
             Mode("back_to_front", "Back to front", "Rm layers", "L{}:", descending=True),
@@ -67,6 +68,8 @@ TABLES: dict[str, Layout] = {
         ),
         columns=(
             Column("LOO r", "bypass_gain.{}", 2, "higher"),
+            Column("r/sum", "bypass_gain.{}_sum_normalized", is_extra=True),
+            Column("flipped", "bypass_gain.{}_sign_flipped", is_extra=True),
             Column("LeRF", "bypass_perturbation.{}_lerf", 2, "higher"),
             Column("MoRF", "bypass_perturbation.{}_morf", 2, "lower"),
             Column("Δ", "bypass_perturbation.{}_delta", 2, "higher"),

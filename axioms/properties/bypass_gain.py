@@ -10,6 +10,17 @@ from axioms.properties.helpers.sweeps import tables
 from axioms.properties.helpers.views import SideView
 from axioms.properties.loo_correlation import loo_correlation
 
+READINGS = {
+    "sum_normalized": "r after dividing each map by its sum, with the softmax bypassed",
+    "sign_flipped": "the share of maps whose sign that division flips, with the softmax bypassed",
+}
+"""What the paper's normalization makes of r: the other reading, and how many maps it turns round."""
+BYPASSED = {
+    "single": "in layer k alone",
+    "front_to_back": "in the first layers up to k",
+    "back_to_front": "from layer k to the last",
+}
+
 
 @axiom(
     "bypass_gain",
@@ -18,15 +29,25 @@ from axioms.properties.loo_correlation import loo_correlation
         "total_gain": Metric("r with the softmax bypassed in every layer minus r with it bypassed in none"),
         "none": Metric("r with the softmax bypassed in no layer"),
         "all": Metric("r with the softmax bypassed in every layer"),
-        "single": Metric("r with the softmax bypassed in layer k alone", kind="curve"),
-        "front_to_back": Metric("r with the softmax bypassed in the first layers up to k", kind="curve"),
-        "back_to_front": Metric("r with the softmax bypassed from layer k to the last", kind="curve"),
+        **{kind: Metric(f"r with the softmax bypassed {where}", kind="curve") for kind, where in BYPASSED.items()},
         "single_gain": Metric("r with the softmax bypassed in layer k alone minus r without", kind="curve"),
+        **{
+            f"{kind}_{reading}": Metric(f"{what} {where}", kind="curve")
+            for reading, what in READINGS.items()
+            for kind, where in BYPASSED.items()
+        },
     },
 )
 def bypass_gain(side: SideView, *, sweep: list[SweepKind] = list(KINDS)) -> dict[str, Values]:  # noqa: B006
     """Pearson's r with leave-one-out under every setting, example by example (Section 4.3, RQ3)."""
-    r = tables(side, sweep, lambda view: {"r": loo_correlation(view)["pearson"]})["r"]
+    names = {"r": "pearson", "sum_normalized": "pearson_sum_normalized", "sign_flipped": "sign_flipped"}
+
+    def measured(view: SideView) -> dict[str, Values]:
+        metrics = loo_correlation(view)
+        return {ours: metrics[theirs] for ours, theirs in names.items()}
+
+    swept = tables(side, sweep, measured)
+    r = swept["r"]
     return {
         "late_minus_early": r.late_minus_early,
         "total_gain": r.total_gain,
@@ -34,4 +55,5 @@ def bypass_gain(side: SideView, *, sweep: list[SweepKind] = list(KINDS)) -> dict
         "all": r.every,
         **r.kinds,
         "single_gain": r.single_gain,
+        **{f"{kind}_{reading}": swept[reading].kinds[kind] for reading in READINGS for kind in KINDS},
     }

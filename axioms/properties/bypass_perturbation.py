@@ -10,17 +10,13 @@ from axioms.core.entries import Metric
 from axioms.core.registry import axiom
 from axioms.core.sweeps import KINDS, SweepKind
 from axioms.core.values import Values
+from axioms.properties.bypass_gain import BYPASSED
 from axioms.properties.helpers.areas import areas
 from axioms.properties.helpers.sweeps import tables
 from axioms.properties.helpers.views import SideView
 from axioms.properties.helpers.walks import Answers, related_walks
 
 AREAS = ("delta", "lerf", "morf")
-BYPASSED = {
-    "single": "in layer k alone",
-    "front_to_back": "in the first layers up to k",
-    "back_to_front": "from layer k to the last",
-}
 
 
 @axiom(

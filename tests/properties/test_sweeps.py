@@ -58,15 +58,17 @@ def run(
     return Runner().run(check)
 
 
-def loo_r(architecture: str, bypassed: list[int]) -> Values:
+def loo_r(architecture: str, bypassed: list[int], *, divided: bool = False) -> Values:
     """Pearson's r of one setting by its own, by scipy, over the tokens of each text without its padding."""
     module, inputs = tiny(architecture=architecture), dict(random_tokens(n=4, length=8).inputs)
     bypass = {"softmax": bypassed} if bypassed else None
     scores = axioms.attribute(module, inputs, method="attnlrp", bypass=bypass).scores
     loo = axioms.attribute(module, inputs, method="loo").scores
     there = inputs["attention_mask"] != 0
-    rows = zip(scores, loo, there, strict=True)
-    return np.array([scipy.stats.pearsonr(left[counted], right[counted])[0] for left, right, counted in rows])
+    rows = [(left[counted], right[counted]) for left, right, counted in zip(scores, loo, there, strict=True)]
+    if divided:
+        rows = [(left / left.sum(), right / right.sum()) for left, right in rows]
+    return np.array([scipy.stats.pearsonr(left, right)[0] for left, right in rows])
 
 
 def test_bypass_gain_is_what_each_setting_gains_on_its_own(write_spec: Write) -> None:
@@ -85,6 +87,15 @@ def test_bypass_gain_is_what_each_setting_gains_on_its_own(write_spec: Write) ->
         "single_gain": single - none[:, None],
         "late_minus_early": single[:, 2] - single[:, 0],  # of three layers, the middle one is in neither half
     }
+    settings = {
+        "single": ([1], [2], [3]),
+        "front_to_back": ([1], [1, 2], [1, 2, 3]),
+        "back_to_front": ([1, 2, 3], [2, 3], [3]),
+    }
+    for kind, layers in settings.items():
+        divided = np.stack([loo_r("modernbert", bypassed, divided=True) for bypassed in layers], axis=1)
+        expected[f"{kind}_sum_normalized"] = divided
+        expected[f"{kind}_sign_flipped"] = (np.sign(divided) != np.sign(expected[kind])).astype(float)
     assert set(expected) == set(measured)
     for name, values in expected.items():
         np.testing.assert_allclose(measured[name], values, rtol=0, atol=1e-10, err_msg=name)
