@@ -10,11 +10,12 @@ from collections.abc import Sequence
 import axioms
 from axioms.commands import assets, check, compare, falsify, init, list, report, rules, schema
 from axioms.commands.audit import command as audit
+from axioms.commands.card import command as card
 from axioms.commands.explain import command as explain
 from axioms.commands.new import command as new
 from axioms.core.errors import AxiomsError
 
-SUBCOMMANDS = (check, schema, report, rules, list, compare, assets, explain, falsify, init, new, audit)
+SUBCOMMANDS = (check, schema, report, rules, list, compare, assets, explain, falsify, init, new, audit, card)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

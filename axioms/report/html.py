@@ -36,8 +36,8 @@ def html_page(run: RunRecord, grids: Sequence[Grid], pictures: Sequence[Picture]
     everything = every_check(run)
     axioms, matrix = matrix_of(everything)
     sources = _sources(sections, root)
-    environment = _environment()
-    return environment.get_template("index.html").render(
+    templates = environment()
+    return templates.get_template("index.html").render(
         run=run,
         headline=headline_of(run),
         is_bad=bool(run.errors or run.failed or drifted(run) or any(map(is_unshown, run.claims))),
@@ -57,23 +57,24 @@ def html_page(run: RunRecord, grids: Sequence[Grid], pictures: Sequence[Picture]
         skipped=Counter(check.reason for check in run.skipped).most_common(),
         sources=sources,
         glossary=entries(),
-        packed=_packed(run, _pieces(environment, sections, sources)),
+        packed=_packed(run, _pieces(templates, sections, sources)),
     )
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Return the templates of pages, with the filters that they use."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
+    templates = Environment(
         loader=PackageLoader("axioms.report"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters |= {"picture": data_address, "explained": Explainer(), "words": word_of}
-    environment.globals |= {"kinds": KINDS, "verdicts": VERDICTS}
-    return environment
+    templates.filters |= {"picture": data_address, "explained": Explainer(), "words": word_of}
+    templates.globals |= {"kinds": KINDS, "verdicts": VERDICTS}
+    return templates
 
 
 def data_address(picture: Picture) -> str:
@@ -94,11 +95,11 @@ def _sources(sections: Iterable[Section], root: Path) -> dict[str, tuple[str, li
 
 
 def _pieces(
-    environment: Environment, sections: Sequence[Section], sources: dict[str, tuple[str, list[str]]]
+    templates: Environment, sections: Sequence[Section], sources: dict[str, tuple[str, list[str]]]
 ) -> dict[str, str]:
     """Return what is folded away, as HTML by the id of what it is folded into."""
-    macros: Any = environment.get_template("macros.html").module
-    inside, source = environment.get_template("section.html"), environment.get_template("source.html")
+    macros: Any = templates.get_template("macros.html").module
+    inside, source = templates.get_template("section.html"), templates.get_template("source.html")
     pieces = {section.anchor: inside.render(section=section, macros=macros, sources=sources) for section in sections}
     lines = {
         f"source-{anchor}": source.render(name=name, anchor=anchor, lines=lines)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +61,7 @@ class Counterexample:
 class _Search:
     method: Method
     progress: Progress
+    options: Mapping[str, Any] = field(default_factory=dict)
     tried: int = 0
     first: tuple[int, int] | None = None
     """Examples until then, and operations."""
@@ -69,7 +70,7 @@ class _Search:
         if self.first is None:
             self.tried += 1
             self.progress(self.tried)
-        compared = compare(self.method, example)
+        compared = compare(self.method, example, self.options)
         if compared is None or compared[2] <= LEAST_GAP:
             return False
         if self.first is None:
@@ -78,13 +79,18 @@ class _Search:
 
 
 def falsify(
-    method: str, *, seed: int = 0, examples: int = 500, progress: Progress | None = None
+    method: str,
+    *,
+    seed: int = 0,
+    examples: int = 500,
+    progress: Progress | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Counterexample | None:
     """Return the smallest counterexample that the search finds, or None."""
     hypothesis = _hypothesis()
     from axioms.search import strategies
 
-    search = _Search(METHODS.get(method), progress or (lambda tried: None))
+    search = _Search(METHODS.get(method), progress or (lambda tried: None), options or {})
     settings = hypothesis.settings(
         max_examples=examples,
         database=None,
@@ -99,7 +105,7 @@ def falsify(
     except hypothesis.errors.NoSuchExample:
         return None
     smallest = peeled(smallest, search.is_counterexample)
-    compared = compare(search.method, smallest)
+    compared = compare(search.method, smallest, search.options)
     assert compared is not None
     assert search.first is not None
     left, right, gap = compared
@@ -128,10 +134,12 @@ def is_same(example: Example) -> bool:
     return bool(torch.allclose(left, right, rtol=1e-9, atol=1e-12))
 
 
-def compare(method: Method, example: Example) -> tuple[Seen, Seen, float] | None:
+def compare(
+    method: Method, example: Example, options: Mapping[str, Any] | None = None
+) -> tuple[Seen, Seen, float] | None:
     """Return both sides and their relative gap; None where nothing is shown: a kink, no rule, no finite number."""
     try:
-        left, right = (look(method, side, example.point) for side in (example.left, example.right))
+        left, right = (look(method, side, example.point, options) for side in (example.left, example.right))
     except UncoveredOperation:
         return None
     numbers = torch.tensor([[*left.relevance.values()], [*right.relevance.values()]], dtype=torch.float64)
@@ -147,7 +155,9 @@ def compare(method: Method, example: Example) -> tuple[Seen, Seen, float] | None
     return (left, right, gap / size) if size > LEAST_GAP else None
 
 
-def look(method: Method, expression: Expression, point: dict[str, float]) -> Seen:
+def look(
+    method: Method, expression: Expression, point: dict[str, float], options: Mapping[str, Any] | None = None
+) -> Seen:
     """Return the expression's value and its relevance at the point."""
     names = list(point)
     module = ExpressionModel(expression, names)
@@ -156,7 +166,7 @@ def look(method: Method, expression: Expression, point: dict[str, float]) -> See
         outputs = model(inputs)
     kink = module.closest_kink
     target = choose(0, outputs)
-    attribution = run_method(method, model, inputs, target, target(outputs), batch_size=1, options={})
+    attribution = run_method(method, model, inputs, target, target(outputs), batch_size=1, options=options or {})
     return Seen(float(outputs), dict(zip(names, attribution.scores[0].tolist(), strict=True)), kink)
 
 

@@ -93,15 +93,15 @@ def claim_of(check: Check, name: str, claims: Mapping[str, Sequence[Claim]]) -> 
 def added_checks(checks: Sequence[Check], methods: Iterable[MethodRef]) -> Iterator[Check]:
     """Yield a check of each added method for every axiom, subject, rewrite and removal that a spec looks at."""
     for method in methods:
-        done = {_about(check) for check in checks if check.method is not None and check.method.label == method.label}
+        done = {about(check) for check in checks if check.method is not None and check.method.label == method.label}
         for check in checks:
-            if _is_for(check, method) and _about(check) not in done:
-                done.add(_about(check))
+            if _is_for(check, method) and about(check) not in done:
+                done.add(about(check))
                 yield _with_method(check, method)
 
 
-def _about(check: Check) -> tuple[Any, ...]:
-    """Return what a check is about, whatever its method."""
+def about(check: Check) -> tuple[Any, ...]:
+    """Return what a check is about, whatever its method: axiom, subject, rewrite and removal."""
     axiom = None if check.axiom is None else (check.axiom.name, repr(check.axiom.options))
     return (axiom, check.label, check.rewrite, repr(check.subject.remove))
 

@@ -1,0 +1,1 @@
+"""What one method is worth, on one page."""
