@@ -1,4 +1,4 @@
-"""`axioms falsify`: search for a counterexample to a method's implementation invariance."""
+"""`axioms falsify`: search for the smallest counterexample to an axiom that a method should keep."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ from axioms.core.registry import METHODS
 from axioms.spec.added import registered_name
 
 if TYPE_CHECKING:
+    from axioms.search.breaks import Break
     from axioms.search.falsify import Counterexample
 
+INVARIANCE = "implementation_invariance"
 ABOUT = """\
 Search for the smallest expression that a method attributes differently when it is written another way: sums, products,
 linear maps, activations, softmax and norms, rewritten by associativity, commutativity, distributivity, folding, scaling
 and shifting. What is found is shrunk and written as a spec that reproduces it.
+With --axiom NAME another axiom is put to the method, on one model: linearity, antisymmetry, scale, null_player,
+sensitivity, symmetry, completeness, path_antisymmetry or target_sensitivity; with --axiom all every one of them.
 Exit code: 0 if nothing was found, 1 if the method was falsified, 2 if it could not run."""
 
 
@@ -26,11 +30,12 @@ def add_parser(commands: Any) -> None:
     """Add the subcommand and its options."""
     parser = commands.add_parser(
         "falsify",
-        help="find and shrink a counterexample to a method's implementation invariance",
+        help="find and shrink a counterexample to an axiom, by default implementation invariance",
         description=ABOUT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--method", required=True, metavar="NAME", help="as `axioms list` names it, or MODULE:NAME")
+    parser.add_argument("--axiom", default=INVARIANCE, metavar="NAME", help=f"an exact axiom, or all ({INVARIANCE})")
     parser.add_argument("--seed", type=int, default=0, help="of the search; the same seed finds the same (0)")
     parser.add_argument("--examples", type=int, default=500, metavar="N", help="how many to try (500)")
     parser.add_argument(
@@ -46,23 +51,43 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Search, print what is found and write it as a spec; return 1 if the method was falsified."""
-    import axioms.methods  # noqa: F401  (fills the registry)
+    import axioms.methods
+    import axioms.properties  # noqa: F401  (fills the registries)
 
     try:
         import_modules(options.modules)
         method = registered_name(options.method)
         METHODS.get(method)
-        from axioms.search.falsify import falsify
-        from axioms.search.spec import write_spec
+        from axioms.search.falsify import require_hypothesis
 
-        counterexample = falsify(method, seed=options.seed, examples=options.examples, progress=_progress)
+        require_hypothesis()
+        from axioms.search.breaks import exact_axioms
+
+        names = [INVARIANCE, *exact_axioms()] if options.axiom == "all" else [options.axiom]
+        return max([_falsify(method, axiom, options) for axiom in names])
     except AxiomsError as error:
         print(error, file=sys.stderr)
         return 2
+
+
+def _falsify(method: str, axiom: str, options: argparse.Namespace) -> int:
+    """Search for a counterexample to one axiom; return 1 if there is one."""
+    from axioms.search.breaks import Break, falsify_axiom
+    from axioms.search.falsify import falsify
+    from axioms.search.spec import write_spec
+
+    settings = {"seed": options.seed, "examples": options.examples, "progress": _progress}
+    counterexample: Counterexample | Break | None
+    name, note = options.method, ""
+    if axiom == INVARIANCE:
+        counterexample = falsify(method, **settings)
+    else:
+        counterexample, search = falsify_axiom(method, axiom, **settings)
+        name, note = f"{name}, {axiom}", f" ({search.judged} of them put {axiom} to the method)"
     if counterexample is None:
-        print(f"{options.method}: no counterexample, none found in {options.examples} examples.")
+        print(f"{name}: no counterexample, none found in {options.examples} examples{note}.")
         return 0
-    print(lines_of(counterexample))
+    print(lines_of_break(counterexample) if isinstance(counterexample, Break) else lines_of(counterexample))
     written = write_spec(counterexample, options.output)
     print(f"\n{written.read_text(encoding='utf-8')}\nwritten: {display_path(written)}")
     print(f"rerun: pytest {display_path(written)}{_import_options(options, method)}")
@@ -89,6 +114,20 @@ def lines_of(counterexample: Counterexample) -> str:
     size = counterexample.first_size
     history = f"found after {counterexample.after} examples by {example.step}, shrunk from {size} operations"
     return "\n".join([f"{counterexample.method} is not implementation invariant.", *rows, f"  at {at}   ({history})"])
+
+
+def lines_of_break(broken: Break) -> str:
+    """Return the break of an axiom of one model in three lines."""
+    gives = "  ".join(f"{name}: {value:.6g}" for name, value in broken.relevance.items())
+    at = ", ".join(f"{name} = {value:g}" for name, value in broken.point.items())
+    history = f"found after {broken.after} examples, shrunk from {broken.first_size} operations"
+    return "\n".join(
+        [
+            f"{broken.method} breaks {broken.axiom}: {broken.metric} {broken.value:.6g}.",
+            f"  {'  and  '.join(broken.expressions)}  gives  {gives}",
+            f"  at {at}   ({history})",
+        ]
+    )
 
 
 def _progress(tried: int) -> None:

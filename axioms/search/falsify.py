@@ -87,22 +87,12 @@ def falsify(
     options: Mapping[str, Any] | None = None,
 ) -> Counterexample | None:
     """Return the smallest counterexample that the search finds, or None."""
-    hypothesis = _hypothesis()
+    require_hypothesis()
     from axioms.search import strategies
 
     search = _Search(METHODS.get(method), progress or (lambda tried: None), options or {})
-    settings = hypothesis.settings(
-        max_examples=examples,
-        database=None,
-        deadline=None,
-        suppress_health_check=list(hypothesis.HealthCheck),
-        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
-    )
-    try:
-        smallest = hypothesis.find(
-            strategies.examples(), search.is_counterexample, settings=settings, random=Random(seed)
-        )
-    except hypothesis.errors.NoSuchExample:
+    smallest = find_smallest(strategies.examples(), search.is_counterexample, seed=seed, examples=examples)
+    if smallest is None:
         return None
     smallest = peeled(smallest, search.is_counterexample)
     compared = compare(search.method, smallest, search.options)
@@ -170,10 +160,27 @@ def look(
     return Seen(float(outputs), dict(zip(names, attribution.scores[0].tolist(), strict=True)), kink)
 
 
-def _hypothesis() -> Any:
+def require_hypothesis() -> Any:
+    """Return the package, or raise a sentence that says what to install."""
     try:
         import hypothesis
         import hypothesis.errors
     except ModuleNotFoundError:
         raise MissingPackage("`axioms falsify` needs hypothesis: pip install hypothesis") from None
     return hypothesis
+
+
+def find_smallest(strategy: Any, is_counterexample: Callable[[Any], bool], *, seed: int, examples: int) -> Any:
+    """Return the smallest value of a strategy that is a counterexample, or None after so many examples."""
+    hypothesis = require_hypothesis()
+    settings = hypothesis.settings(
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(hypothesis.HealthCheck),
+        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
+    )
+    try:
+        return hypothesis.find(strategy, is_counterexample, settings=settings, random=Random(seed))
+    except hypothesis.errors.NoSuchExample:
+        return None

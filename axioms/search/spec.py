@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from axioms.search.breaks import Break
 from axioms.search.falsify import Counterexample
 
 
@@ -37,9 +38,38 @@ checks:
 """
 
 
-def write_spec(counterexample: Counterexample, folder: Path) -> Path:
-    """Write the spec into a folder, under the name of the method and the step."""
+def break_text(broken: Break) -> str:
+    """Return a spec that reproduces the break of an axiom of one model: it passes while the method breaks the axiom."""
+    values = ", ".join(f'"{text}"' for text in broken.expressions)
+    values = values if len(broken.expressions) == 1 else f"[{values}]"
+    methods = ", ".join(f'"{name}"' for name in (broken.witness, broken.method) if name is not None)
+    return f"""\
+# yaml-language-server: $schema=../../axioms/spec/schema.json
+claim: "{broken.method} breaks {broken.axiom} on {" and ".join(broken.expressions)}."
+decided_by: all
+source: "axioms falsify --method {broken.method} --axiom {broken.axiom}"
+subject:
+  model: {{expression: {{values: {values}, inputs: [{", ".join(broken.point)}]}}}}
+  data: {{points: [[{", ".join(f"{value:g}" for value in broken.point.values())}]]}}
+  target: 0
+run: {{dtype: float64}}
+methods: [{methods}]
+checks:
+  - axiom: {broken.axiom}
+    violated_by: {{"{broken.method}": {{{broken.metric}.max: {{approx: {broken.value:.9g}, abs: 1e-6}}}}}}
+  - axiom: relevance
+    methods: ["{broken.method}"]
+    expect: {{scores: {{equals: {[round(score, 12) for score in broken.relevance.values()]}}}}}
+"""
+
+
+def write_spec(counterexample: Counterexample | Break, folder: Path) -> Path:
+    """Write the spec into a folder, under the name of the method, and of the step or the axiom."""
+    if isinstance(counterexample, Break):
+        what, text = counterexample.axiom, break_text(counterexample)
+    else:
+        what, text = counterexample.example.step, spec_text(counterexample)
     folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{counterexample.method.replace(':', '_')}_{counterexample.example.step}.yaml"
-    file.write_text(spec_text(counterexample), encoding="utf-8")
+    file = folder / f"{counterexample.method.replace(':', '_')}_{what}.yaml"
+    file.write_text(text, encoding="utf-8")
     return file

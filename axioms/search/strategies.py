@@ -24,6 +24,9 @@ NAMES = ("a", "b", "c")
 WEIGHTS = (1.0, 2.0, -1.0, 0.5)
 KINDS = ("variable", "*", "*", "*", "+", "-", "activation", "linear", "entry")
 """Products most often: most steps work on products inside products."""
+FEATURES: st.SearchStrategy[Expression] = st.sampled_from(NAMES).map(Variable)
+COORDINATES = st.sampled_from([1.0, 2.0, 3.0, -1.0, -2.0])
+"""Small whole numbers away from zero."""
 
 
 @dataclass(frozen=True)
@@ -44,18 +47,21 @@ class Example:
 @st.composite
 def expressions(draw: st.DrawFn, deepest: int = 3) -> Expression:
     """Draw sums, products, linear maps, activations, softmax and norms of up to three features."""
-    return _grown(draw, deepest, KINDS[1:])
+    return grow(draw, deepest, FEATURES, KINDS[1:])
 
 
-def _grown(draw: st.DrawFn, depth: int, kinds: tuple[str, ...] = KINDS) -> Expression:
+def grow(
+    draw: st.DrawFn, depth: int, leaves: st.SearchStrategy[Expression], kinds: tuple[str, ...] = KINDS
+) -> Expression:
+    """Draw an expression of these leaves; `kinds` are the operations that its root may be."""
     kind = draw(st.sampled_from(kinds)) if depth else "variable"
     if kind == "variable":
-        return Variable(draw(st.sampled_from(NAMES)))
+        return draw(leaves)
     if kind in ("*", "+", "-"):
-        return Binary(kind, _grown(draw, depth - 1), _grown(draw, depth - 1))
+        return Binary(kind, grow(draw, depth - 1, leaves), grow(draw, depth - 1, leaves))
     if kind == "activation":
-        return Activation(draw(st.sampled_from(ACTIVATIONS)), _grown(draw, depth - 1))
-    values = tuple(_grown(draw, depth - 1) for _ in range(draw(st.integers(2, 3))))
+        return Activation(draw(st.sampled_from(ACTIVATIONS)), grow(draw, depth - 1, leaves))
+    values = tuple(grow(draw, depth - 1, leaves) for _ in range(draw(st.integers(2, 3))))
     if kind == "linear":
         return Linear(tuple(draw(st.sampled_from(WEIGHTS)) for _ in values), values)
     return Entry(draw(st.sampled_from(VECTOR_FUNCTIONS)), values, draw(st.integers(0, len(values) - 1)))
@@ -68,5 +74,5 @@ def examples(draw: st.DrawFn) -> Example:
     others = list(rewritings(left))
     step = draw(st.sampled_from(list(dict.fromkeys(name for name, _ in others))))  # none is rarer than another
     right = draw(st.sampled_from([other for name, other in others if name == step]))
-    point = {name: float(draw(st.sampled_from([1, 2, 3, -1, -2]))) for name in variables(left)}
+    point = {name: draw(COORDINATES) for name in variables(left)}
     return Example(left, right, step, point)

@@ -18,6 +18,8 @@ DRAWS = 24
 SCALES = (1.0, 4.0, 16.0)
 """Contexts are normal draws of these sizes in turn, so that the far side of a ReLU is seen too."""
 MOST_FEATURES = 64
+MOST_ROWS = 64
+"""Of a forward pass; a subject with so few features is small."""
 
 
 def ignored_features(side: SideView) -> Flags:
@@ -75,13 +77,15 @@ def _contexts(side: SideView) -> Tensor:
 
 def _outputs(side: SideView, contexts: Tensor) -> Values:
     """Return the target in each context: draws x examples."""
+    import torch
+
     from axioms.subjects.built import outputs_of
 
-    rows = [
-        side.target(outputs_of(side.model, side.inputs.with_features(features), side.batch_size))
-        for features in contexts
-    ]
-    return np.stack([as_numpy(row) for row in rows])
+    draws, count = contexts.shape[:2]
+    example = torch.arange(count, device=contexts.device).repeat(draws)
+    inputs = side.inputs.select(example).with_features(contexts.flatten(0, 1))
+    outputs = outputs_of(side.model, inputs, max(side.batch_size, MOST_ROWS))
+    return as_numpy(side.target.select(example)(outputs)).reshape(draws, count)
 
 
 def _is_same(left: Values, right: Values) -> Flags:
