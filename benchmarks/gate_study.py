@@ -23,7 +23,7 @@ from axioms.methods.removal import units_of
 from axioms.model.inputs import Inputs
 from axioms.model.module import Model
 from axioms.model.targets import Target
-from axioms.run.build import build_subject
+from axioms.run.source import build_subject
 from axioms.spec import expand_file
 
 SPEC = Path(__file__).parent.parent / "specs" / "full" / "remedies_choice.yaml"

@@ -26,9 +26,11 @@ from axioms.methods.running import run_method
 from axioms.model.inputs import read_inputs
 from axioms.model.module import Model
 from axioms.rewrites.apply import apply_rewrite
-from axioms.run.build import build_subject, placement
+from axioms.run.address import Address
+from axioms.run.build import placement
 from axioms.run.measuring import measure
 from axioms.run.runner import Runner
+from axioms.run.source import build_subject
 from axioms.spec import Check, MethodRef, expand_file
 from axioms.spec.pairs import FORWARD
 from axioms.spec.validate import load_specs
@@ -156,10 +158,10 @@ def test_axioms_call_the_model_on_the_device(root: Path, axiom: str, monkeypatch
     monkeypatch.setattr(Model, "__call__", guarded)
     check = first_check(root, "linear_attention.yaml")
     run = check.run.model_copy(update={"device": "meta"})
-    case = Runner({"device": "meta"}).cases.case(check, run)
+    executor, address = Runner().executor, Address(check.subject, run, check.file)
     method = None if axiom == FORWARD else MethodRef.model_validate("gradient_x_input")
     options = {"step": 98} if axiom in ("perturbation", "insertion_deletion") else {}
-    measure(case, axiom, options, method)
+    measure(executor, address, axiom, options, method)
     assert shapes
 
 

@@ -124,6 +124,13 @@ class Metric:
     moves: tuple[float, float] | None = None
     """By how much it may differ from a baseline, absolutely and relatively, where a spec states no tolerance; None for
     the default of the run's dtype."""
+    derive: Callable[[Mapping[str, Any]], Any] | None = None
+    """Of a scalar that is computed from the axiom's other metrics, when those of all examples are there."""
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether that of all examples is known from that of some and of the others."""
+        return self.kind in ("per_example", "curve") or self.derive is not None
 
 
 @dataclass(frozen=True)
@@ -138,6 +145,14 @@ class Axiom(Registered):
     """Looks at the models only (forward equivalence): one check per spec, not one per method."""
     timed: bool = False
     """Measures time, so that what an earlier run measured says nothing about this one."""
+    once: bool = False
+    """Looks at the models, at the data as a whole (`side.data`) and at the first examples only: measured once, not for
+    all examples."""
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether it can be measured on some of the examples at a time."""
+        return all(metric.adds_up for metric in self.metrics.values())
 
 
 @dataclass(frozen=True)

@@ -128,17 +128,19 @@ def axiom(
     expect: Mapping[str, Mapping[str, Any]] | None = None,
     methodless: bool = False,
     timed: bool = False,
+    once: bool = False,
 ) -> Callable[[Function], Function]:
     """Register an axiom: `function(side_or_pair, *, options) -> {metric: values}`.
 
-    `metrics` says what it measures; `expect` is the bound that applies where a spec states none.
+    `metrics` says what it measures; `expect` is the bound that applies where a spec states none. An axiom whose metrics
+    are all per example is called for some examples at a time; one with a scalar or a vector, for all at once.
     """
     if scope not in ("side", "pair"):
         raise ValueError(f"scope must be 'side' or 'pair', not {scope!r}")
     declared = {key: Metric(value) if isinstance(value, str) else value for key, value in metrics.items()}
 
     def register(function: Function) -> Function:
-        AXIOMS.add(Axiom(name, function, scope, declared, expect or {}, methodless, timed))
+        AXIOMS.add(Axiom(name, function, scope, declared, expect or {}, methodless, timed, once))
         return function
 
     return register

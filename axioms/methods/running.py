@@ -131,14 +131,14 @@ def _guarded(entry: Method, model: Model) -> Iterator[None]:
         )
 
 
-def check_finite(entry: Method, scores: Tensor) -> None:
-    """Raise where scores of a user's method are not numbers, and say which."""
+def check_finite(entry: Method, scores: Tensor, first: int = 0) -> None:
+    """Raise where scores of a user's method are not numbers, and say which; `first` is the first example's number."""
     wrong = ~scores.isfinite()
     if not entry.is_ours and wrong.any():
         example, feature = wrong.nonzero()[0].tolist()
         raise MethodFailed(
             f"method {entry.name!r} returned {scores[example, feature].item()} for feature {feature} of example "
-            f"{example}, and {int(wrong.sum())} of {wrong.numel()} scores are not finite; look for a division "
+            f"{first + example}, and {int(wrong.sum())} of {wrong.numel()} scores are not finite; look for a division "
             "by zero, a logarithm of zero or an overflow in it or in its rules."
         )
 

@@ -148,12 +148,16 @@ def read_inputs(
     given: Tensor | Mapping[str, Any],
     remove: Removal | str | Mapping[str, Any] | None = None,
     seed: int = 0,
+    *,
+    first: int = 0,
+    pool: Tensor | None = None,
 ) -> Inputs:
     """Return a tensor of features, or a mapping for the model's forward pass, as `Inputs`.
 
     In a mapping the features are the embeddings of `input_ids`, else its one floating-point tensor. Two entries are for
     us and not for the model: `special_tokens_mask` (batch x tokens, 1 where a token is special or padding) and
-    `mask_token_id`. `seed` is for a removal that draws.
+    `mask_token_id`. `seed` is for a removal that draws; where the examples are a part of some data, `first` is the
+    number of the first in it, and `pool` the words of all the data (see `words_of`).
     """
     import torch
 
@@ -187,7 +191,23 @@ def read_inputs(
         # The last token that is attended to now: removing that very token must not move the place that is read.
         inputs = replace(inputs, position=lengths - 1)
     number = None if mask_token_id is None else int(mask_token_id)
-    return prepared(module, inputs, removal, mask_token_id=number, seed=seed, words=words)
+    if pool is None and removal.kind == "resample" and "input_ids" in inputs.fixed:
+        pool = words_of(inputs.fixed, words)
+    return prepared(module, replace(inputs, first=first), removal, mask_token_id=number, seed=seed, pool=pool)
+
+
+def words_of(given: Mapping[str, Any], words: Tensor | None = None) -> Tensor:
+    """Return the token ids in a mapping that `resample` may draw, as often as they occur.
+
+    `words` (batch x tokens, bool) says which; by default what its masks say: neither padding nor special.
+    """
+    ids: Tensor = given["input_ids"]
+    if words is None:
+        mask, special = given.get("attention_mask"), given.get("special_tokens_mask")
+        words = ids == ids
+        words = words if mask is None or mask.shape != ids.shape else words & (mask != 0)
+        words = words if special is None else words & (special == 0)
+    return ids[words]
 
 
 def _read_mapping(module: torch.nn.Module, given: Mapping[str, Any]) -> Inputs:

@@ -73,11 +73,11 @@ def prepared(
     *,
     mask_token_id: int | None,
     seed: int,
-    words: Tensor | None,
+    pool: Tensor | None,
 ) -> Inputs:
     """Return the inputs with all that their removal needs, or raise an error that says what is missing.
 
-    `words` (batch x tokens, bool) are the tokens that `resample` may draw, those that are no special ones; None is all.
+    `pool` (number) are the tokens that `resample` may draw, as often as they occur in the data; None without tokens.
     """
     from axioms.model.inputs import EMBEDDINGS
 
@@ -100,7 +100,7 @@ def prepared(
         return replace(inputs, pad=pad or 0)
     from axioms.model.substitutes import SUBSTITUTES
 
-    return SUBSTITUTES[kind](module, inputs, mask_token_id=mask_token_id, seed=seed, words=words)
+    return SUBSTITUTES[kind](module, inputs, mask_token_id=mask_token_id, seed=seed, pool=pool)
 
 
 def without(inputs: Inputs, removed: Tensor, draw: int = 0) -> Inputs:

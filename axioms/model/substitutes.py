@@ -16,7 +16,7 @@ BLOCK = 8192
 
 
 def _mask_token(
-    module: torch.nn.Module, inputs: Inputs, *, mask_token_id: int | None, seed: int, words: Tensor | None
+    module: torch.nn.Module, inputs: Inputs, *, mask_token_id: int | None, seed: int, pool: Tensor | None
 ) -> Inputs:
     number = inputs.removal.mask_token_id
     number = mask_token_id if number is None else number
@@ -43,14 +43,14 @@ def _mean_embedding(module: torch.nn.Module, inputs: Inputs, **_: Any) -> Inputs
 
 
 def _resample(
-    module: torch.nn.Module, inputs: Inputs, *, mask_token_id: int | None, seed: int, words: Tensor | None
+    module: torch.nn.Module, inputs: Inputs, *, mask_token_id: int | None, seed: int, pool: Tensor | None
 ) -> Inputs:
     """Draw `draws` tokens for every place of every example, from all the data's words as often as they occur.
 
     Drawn on the CPU, place by place: they depend on the seed, the example's number and the place, and on no padding.
     """
-    every = inputs.fixed["input_ids"]
-    ids, number = (every if words is None else every[words]).flatten().unique(return_inverse=True)
+    assert pool is not None, "`resample` is for texts given as `input_ids`"
+    ids, number = pool.to(inputs.features.device).unique(return_inverse=True)
     if not len(ids):
         raise InputError("removal by resample needs data with at least one token that is not a special one.")
     draws, length = inputs.removal.draws, inputs.features.shape[1]

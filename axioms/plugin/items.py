@@ -49,9 +49,15 @@ def axioms_runner(request: pytest.FixtureRequest) -> Generator[Runner]:
 
     share_threads(this_worker())
     cache = cache_of(request.config)
-    yield Runner(overrides(request.config), Progress(request.config), cache)
+    checks = [item.check for item in request.session.items if hasattr(item, "check") and not _is_skipped(item)]
+    yield Runner(overrides(request.config), Progress(request.config), cache, checks)
     if cache.reused:
         request.config.stash[REUSED] = (cache.reused, cache.reused + cache.measured)
+
+
+def _is_skipped(item: pytest.Item) -> bool:
+    """Tell whether an item is going to be skipped, as far as markers say."""
+    return item.get_closest_marker("skip") is not None
 
 
 def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> None:

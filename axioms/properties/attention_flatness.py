@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 @axiom(
     "attention_flatness",
     metrics={
-        "rank_correlation": Metric("Spearman's, over the layers, of mean entropy and mean single-layer gain", "scalar"),
+        "rank_correlation": Metric(
+            "Spearman's, over the layers, of mean entropy and mean single-layer gain",
+            "scalar",
+            derive=lambda values: rank_correlation(values["entropy"], values["single_gain"]),
+        ),
         "rank_correlation_by_example": Metric("the same of each example's own entropies and gains"),
         "entropy": Metric("of attention, 0 for one key to 1 for all keys alike, mean of heads, queries", "curve"),
         "single_gain": Metric("in r with leave-one-out of bypassing the softmax in layer k alone", "curve"),
@@ -41,13 +45,17 @@ def attention_flatness(side: SideView, *, sweep: list[SweepKind] = list(KINDS)) 
     entropy, gain = entropies(side, layers), bypass_gain(side, sweep=sweep)["single_gain"]
     if gain.shape[1] == 0:
         raise InputError("attention_flatness compares layers one by one: add 'single' to the sweep's `layers`.")
-    over_layers = spearman(entropy.mean(axis=0)[None], gain.mean(axis=0)[None])[0]
     return {
-        "rank_correlation": np.asarray(over_layers),
+        "rank_correlation": rank_correlation(entropy, gain),
         "rank_correlation_by_example": spearman(entropy, gain),
         "entropy": entropy,
         "single_gain": gain,
     }
+
+
+def rank_correlation(entropy: Values, gain: Values) -> Values:
+    """Return Spearman's rank correlation, over the layers, of the mean entropy and the mean gain."""
+    return np.asarray(spearman(entropy.mean(axis=0)[None], gain.mean(axis=0)[None])[0])
 
 
 def entropies(side: SideView, layers: tuple[int, ...]) -> Values:

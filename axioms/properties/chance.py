@@ -20,6 +20,7 @@ from axioms.properties.helpers.views import SideView
         **{f"{name}_gap": Metric("distance of that mean from its closed form", "scalar") for name in SCORES},
     },
     methodless=True,
+    once=True,
 )
 def chance(
     side: SideView, *, k: int = 2, special_tokens: bool = False, draws: int = 10, seed: int = 0

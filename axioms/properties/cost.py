@@ -17,6 +17,7 @@ from axioms.properties.helpers.views import SideView
         "seconds": Metric("seconds for that batch, the median of the rounds", kind="scalar"),
     },
     timed=True,
+    once=True,
 )
 def cost(side: SideView, *, rounds: int = 5) -> dict[str, Values]:
     """Time on the first batch; each round runs CP-LRP before and after the method, so that a slow moment hits both."""

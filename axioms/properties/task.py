@@ -36,6 +36,7 @@ SIZES = {
         **{name: Metric(f"the model's {name.replace('_', ' ')}", "scalar") for name in SIZES},
     },
     methodless=True,
+    once=True,
 )
 def task(side: SideView) -> dict[str, Values]:
     """How well the model does the task, how large it is (Table 3), and what fell to each filter (Appendix B)."""

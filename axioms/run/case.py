@@ -1,10 +1,10 @@
-"""A built subject with the attributions that its checks share."""
+"""A shard of a subject with the attributions that its checks share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, TypeVar
 
 from torch import Tensor
@@ -16,10 +16,11 @@ from axioms.model.inputs import Inputs
 from axioms.model.module import Model
 from axioms.model.targets import Target
 from axioms.properties.helpers.views import PairView, SideView
-from axioms.run.cache import Cache, Key, key_of
-from axioms.run.digests import subject_digest
+from axioms.run.memory import Key, Memory, key_of
+from axioms.run.requests import identity
 from axioms.spec import MethodRef, Run
 from axioms.subjects.built import ONLY, BuiltSubject, outputs_of
+from axioms.subjects.data import Data
 
 Report = Callable[[str, int, int], None]
 """Progress of long work: what, how many done, how many in all."""
@@ -30,32 +31,32 @@ LOO = MethodRef.model_validate("loo")
 
 @dataclass(frozen=True)
 class Case:
-    """A built subject under the settings of a run; computes attributions and shares them by the cache."""
+    """A shard under the settings of a run; computes attributions and shares them by the memory of its worker."""
 
     name: str
-    """Of the subject in the cache."""
+    """Of the shard in memory."""
     subject: BuiltSubject
-    described: Sequence[Any]
-    """What the spec and its fixtures say of the subject and the run."""
+    """With the examples of this shard alone."""
+    data: Data
+    """All examples of the subject."""
     run: Run
-    cache: Cache
+    memory: Memory
     report: Report
     plain: Case | None = None
     """The case of the model by itself, of which a rewrite made a pair: its attributions are those of the left side."""
 
-    @cached_property
-    def digest(self) -> str:
-        """The digest of the subject as it was built, and of its description."""
-        return subject_digest(self.subject, self.described)
-
     def key(self, *what: Any) -> Key:
-        """Return the key of a value that depends on this subject and on `what`."""
-        return key_of(self.name, self.digest, *what)
+        """Return the key of a value that depends on this shard and on `what`."""
+        return key_of(self.name, *what)
 
     def view(self, method: MethodRef | None, side: str) -> SideView:
         """Return one side of the subject, as an axiom sees it."""
         shown = self.subject.sides[side]
         return SideView(shown, shown.reorder(self.subject.target), MethodBench(self, method, side), self.subject.data)
+
+    def view_of_all(self, method: MethodRef | None, side: str) -> SideView:
+        """Return the same for an axiom that looks at the data as a whole, and at the first examples only."""
+        return replace(self.view(method, side), data=self.data)
 
     def pair(self, method: MethodRef | None) -> PairView:
         """Return both sides of the subject, as an axiom sees them."""
@@ -71,10 +72,10 @@ class Case:
             target = at.reorder(self.subject.target)
             known = target(at.outputs) if at.moved is None else None
             attribution = self.rerun(method, at.model, at.inputs, target, at.batch_size, known)
-            check_finite(METHODS.get(method.name), attribution.scores)
+            check_finite(METHODS.get(method.name), attribution.scores, at.inputs.first)
             return at.restore(attribution)
 
-        return self.cache.recall(self.key("attribution", side, identity(method)), attribute)
+        return self.memory.recall(self.key("attribution", side, identity(method)), attribute)
 
     def sweep(self, method: MethodRef, side: str, kinds: Sequence[str]) -> Swept:
         """Return the relevance on one side with the softmax bypassed in some layers, for every setting."""
@@ -96,7 +97,7 @@ class Case:
             restored = {layers: at.restore(attribution) for layers, attribution in swept.attributions.items()}
             return replace(swept, attributions=restored)
 
-        return self.cache.recall(self.key("sweep", side, identity(method), list(kinds)), sweep)
+        return self.memory.recall(self.key("sweep", side, identity(method), list(kinds)), sweep)
 
     def rerun(
         self,
@@ -123,7 +124,7 @@ class Case:
         """Return what was computed of one side, for any method."""
         if self.plain is not None and side == "left":
             return self.plain.remember(ONLY, what, compute)
-        return self.cache.recall(self.key("remembered", side, what), compute)
+        return self.memory.recall(self.key("remembered", side, what), compute)
 
 
 @dataclass(frozen=True)
@@ -167,8 +168,3 @@ class MethodBench:
     def progress(self, done: int, total: int) -> None:
         """Report how much of the measuring is done."""
         self.case.report(self.method.label if self.method else "models", done, total)
-
-
-def identity(method: MethodRef | None) -> list[Any] | None:
-    """Return what tells methods apart in a key: the name and the options, not the label."""
-    return None if method is None else [method.name, method.options]

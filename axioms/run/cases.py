@@ -1,40 +1,71 @@
-"""The case of a check: its subject, built once for all checks that share it."""
+"""The cases of a worker: its subjects, loaded once for all that is asked of them, and their shards."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from axioms.run.build import build_subject, rewritten_subject
-from axioms.run.cache import Cache, Key, key_of
+from axioms.run.address import Address
+from axioms.run.build import rewritten_subject
 from axioms.run.case import Case, Report
-from axioms.run.digests import descriptors
-from axioms.spec import Check, Run
+from axioms.run.digests import descriptors, source_digest
+from axioms.run.memory import Key, Memory, digest_of, key_of
+from axioms.run.requests import WHOLE
+from axioms.run.source import Source, open_source
 
 
 class Cases:
-    """Builds the subjects of checks; the cache holds the recent ones, and remembers which cannot be built."""
+    """Loads subjects and builds their shards; memory holds the recent ones, and knows which cannot be had."""
 
-    def __init__(self, cache: Cache, report: Report) -> None:
-        self._cache, self._report = cache, report
+    def __init__(self, report: Report) -> None:
+        self._memory, self._report = Memory(), report
 
-    def case(self, check: Check, run: Run) -> Case:
-        """Return the case of a check. Raises where its assets are missing, or its rewrite does not apply."""
-        described = [check.subject.model_dump(mode="json"), run.model_dump()]
-        name = key_of("", *described, str(check.file.parent)).digest
-        return self._cache.attempt(Key(name, name), lambda: self._build(name, described, check, run))
+    def source(self, address: Address) -> Source:
+        """Return the models and the data of a subject. Raises where its assets are missing."""
+        plain = address.plain
+        return self._memory.attempt(Key(plain.name, plain.name), lambda: self._open(plain))
 
-    def _build(self, name: str, described: list[Any], check: Check, run: Run) -> Case:
-        fixtures = descriptors(described, check.file)
-        for fixture in fixtures:
+    def digest(self, address: Address) -> str:
+        """Return a digest of everything that is loaded for a subject, and of what its spec and fixtures say."""
+        source = self.source(address)
+        loaded = self._memory.recall(
+            key_of(address.plain.name, "digest"),
+            lambda: source_digest(source, address.plain.described, self._fixtures(address.plain)),
+        )
+        return digest_of([loaded, address.described, self._fixtures(address)])
+
+    def case(self, address: Address, shard: int) -> Case:
+        """Return one shard of a subject. Raises where its assets are missing, or its rewrite does not apply."""
+        name = owner_of(address, shard)
+        return self._memory.attempt(Key(name, name), lambda: self._build(name, address, shard))
+
+    def forget(self, address: Address, shard: int) -> None:
+        """Let go of a shard, and of the shard of the plain model behind a pair."""
+        for part in (address, address.plain):
+            self._memory.forget(owner_of(part, shard))
+
+    def _open(self, address: Address) -> Source:
+        for fixture in self._fixtures(address):
             if fixture["asset"] is not None:
-                self._cache.raise_failure(fixture["asset"])
-        described = [*described, *fixtures]
-        pair = check.subject.pair
-        if pair is None or pair.rewrite is None:
-            subject = build_subject(check.subject, run, check.file, self._report)
-            return Case(name, subject, described, run, self._cache, self._report)
-        alone = check.subject.model_copy(update={"model": pair.model, "pair": None})
-        plain = self.case(replace(check, subject=alone), run)
-        subject = rewritten_subject(plain.subject, pair.rewrite, run)
-        return Case(name, subject, described, run, self._cache, self._report, plain)
+                self._memory.raise_failure(fixture["asset"])
+        return open_source(address.subject, address.run, address.file, self._report)
+
+    def _build(self, name: str, address: Address, shard: int) -> Case:
+        source = self.source(address)
+        if address.plain is address:
+            bounds = (0, source.data.count) if shard == WHOLE else source.shards[shard]
+            return Case(name, source.build(*bounds), source.data, address.run, self._memory, self._report)
+        plain = self.case(address.plain, shard)
+        pair = address.subject.pair
+        assert pair is not None
+        assert pair.rewrite is not None
+        subject = rewritten_subject(plain.subject, pair.rewrite, address.run)
+        return Case(name, subject, source.data, address.run, self._memory, self._report, plain)
+
+    @staticmethod
+    def _fixtures(address: Address) -> list[Any]:
+        return descriptors(address.described, address.file)
+
+
+def owner_of(address: Address, shard: int) -> str:
+    """Return the name under which memory holds a shard."""
+    return f"{address.name} {shard}"

@@ -1,9 +1,9 @@
 """Digests of everything that a measurement depends on.
 
-They cover the numbers of the model, of its inputs and of its target, as they were built; what the spec and its fixtures
-say; the source of this package and of every other loaded module that is not installed (a `conftest.py`, a user's
-method); and the versions of the packages that compute, with the number of threads. A method that is reached by an
-adapter has no digest, because it is other people's code: it is always measured anew.
+They cover the numbers of the model and of its data, as they were loaded; what the spec and its fixtures say; the source
+of this package and of every other loaded module that is not installed (a `conftest.py`, a user's method); and the
+versions of the packages that compute, with the number of threads. A method that is reached by an adapter has no digest,
+because it is other people's code: it is always measured anew.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from axioms.subjects.built import BuiltSubject
+    from axioms.run.source import Source
 
 COMPUTE = ("torch", "transformers", "tokenizers", "numpy", "scipy", "torchvision")
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -40,17 +40,16 @@ def descriptors(described: Any, spec_file: Path) -> list[Any]:
     return inner if named is None else [named.model_dump(mode="json"), *inner]
 
 
-def subject_digest(subject: BuiltSubject, *described: Any) -> str:
-    """Return a digest of a subject as it was built, and of what describes it."""
-    digest = hashlib.sha256(json.dumps(described, sort_keys=True, default=str).encode())
-    for name, side in subject.sides.items():
-        module = side.model.module
+def source_digest(source: Source, *described: Any) -> str:
+    """Return a digest of a subject's models and data as they were loaded, and of what describes it."""
+    digest = hashlib.sha256(json.dumps([*described, source.ids], sort_keys=True, default=str).encode())
+    for name, model in source.models.items():
+        module = model.module
         kinds = sorted({f"{type(part).__module__}.{type(part).__qualname__}" for part in module.modules()})
         settings = getattr(getattr(module, "config", None), "to_json_string", str)()
-        digest.update(json.dumps([name, kinds, settings, side.batch_size]).encode())
+        digest.update(json.dumps([name, kinds, settings]).encode())
         _add(digest, module.state_dict())
-        _add(digest, side.inputs)
-    _add(digest, subject.target)
+    _add(digest, source.data)
     return digest.hexdigest()
 
 

@@ -1,49 +1,53 @@
-"""An axiom measured on a case: recalled where an earlier check or run has measured it."""
+"""From the answers of shards to the measurement of a subject."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from axioms.core.entries import Axiom
 from axioms.core.registry import AXIOMS
 from axioms.core.values import Values
-from axioms.run.case import Case, identity
+from axioms.run.address import Address
+from axioms.run.answers import Executor
+from axioms.run.requests import measurement
 from axioms.spec import MethodRef
 from axioms.spec.metrics import split_metric
-from axioms.subjects.built import ONLY
 from axioms.verdict.measure import Measurement
 
 
-def measure(case: Case, name: str, options: Mapping[str, Any], method: MethodRef | None) -> Measurement:
-    """Return everything that an axiom measures of a method on a case."""
+def measure(
+    executor: Executor, address: Address, name: str, options: Mapping[str, Any], method: MethodRef | None
+) -> Measurement:
+    """Return everything that an axiom measures of a method on a subject."""
     axiom = AXIOMS.get(name)
-    key = case.key("measurement", name, dict(options), identity(method))
-    recall = case.cache.recall if axiom.timed or is_adapted(method) else case.cache.recall_measured
-    values = recall(key, lambda: _measure(case, axiom, options, method))
-    kinds = {metric: axiom.metrics[split_metric(axiom, metric)[1]].kind for metric in values}
-    return Measurement(values, kinds, case.run.confidence, case.run.seed)
+    values = joined(axiom, executor.answers(address, measurement(name, options, method)))
+    kinds = {full: axiom.metrics[_metric(axiom, full)].kind for full in values}
+    return Measurement(values, kinds, address.run.confidence, address.run.seed)
 
 
-def is_adapted(method: MethodRef | None) -> bool:
-    """Tell whether a method is reached by an adapter: it is other people's code, of which there is no digest."""
-    return method is not None and ":" in method.name
+def joined(axiom: Axiom, parts: Sequence[Mapping[str, Values]]) -> Mapping[str, Values]:
+    """Return the values of all examples from those of each shard, in the order of the shards."""
+    if len(parts) == 1:
+        return parts[0]
+    derived = {full: axiom.metrics[_metric(axiom, full)].derive for full in parts[0]}
+    values = {full: _concatenated([part[full] for part in parts]) for full in parts[0] if derived[full] is None}
+    for full, derive in derived.items():
+        if derive is not None:
+            side = full.removesuffix(_metric(axiom, full))
+            metrics = {metric: values[f"{side}{metric}"] for metric in axiom.metrics if f"{side}{metric}" in values}
+            values[full] = derive(metrics)
+    return {full: values[full] for full in parts[0]}
 
 
-def _measure(case: Case, axiom: Axiom, options: Mapping[str, Any], method: MethodRef | None) -> Mapping[str, Values]:
-    """Measure an axiom, and return its metrics under their full names, those of a side with its prefix."""
-    if axiom.scope == "pair":
-        return _declared(axiom, axiom.function(case.pair(method), **options))
-    measured: dict[str, Values] = {}
-    for side in case.subject.sides:
-        metrics = _declared(axiom, axiom.function(case.view(method, side), **options))
-        prefix = "" if side == ONLY else f"{side}."
-        measured |= {f"{prefix}{metric}": values for metric, values in metrics.items()}
-    return measured
+def _metric(axiom: Axiom, full: str) -> str:
+    """Return the name of a metric without its side."""
+    return split_metric(axiom, full)[1]
 
 
-def _declared(axiom: Axiom, metrics: Mapping[str, Values]) -> Mapping[str, Values]:
-    """Return the metrics, which must be those that the axiom declares."""
-    if set(metrics) != set(axiom.metrics):
-        raise TypeError(f"axiom {axiom.name!r} declared {sorted(axiom.metrics)} and measured {sorted(metrics)}")
-    return metrics
+def _concatenated(columns: Sequence[Values]) -> Values:
+    is_masked = any(isinstance(column, np.ma.MaskedArray) for column in columns)
+    joined: Values = np.ma.concatenate(columns) if is_masked else np.concatenate(columns)
+    return joined

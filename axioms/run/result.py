@@ -8,7 +8,6 @@ from typing import Any
 
 from axioms.record import Example
 from axioms.spec import Check, Run
-from axioms.subjects.data import Data
 from axioms.verdict.judge import Finding, Judgement
 from axioms.verdict.measure import Measurement
 from axioms.verdict.statistics import PairedTest
@@ -33,14 +32,13 @@ class Result:
     """Of a check of conservation, by side: where relevance went, per layer and operation."""
 
 
-def worst_example(judgement: Judgement, measurement: Measurement, data: Data) -> str:
+def worst_example(judgement: Judgement, measurement: Measurement, names: Sequence[str]) -> str:
     """Return the number, the value and the name of the example that decided the first bound; "" where none did."""
     for finding in judgement.findings:
         index = _worst_index(finding, measurement)
         if index is not None:
-            name = data.name(index)
             value = measurement.values[finding.metric.rpartition(".")[0]][index]
-            return f"#{index} {value:.4g}" + (f"  {name}" if name else "")
+            return f"#{index} {value:.4g}  {names[index]}".rstrip()
     return ""
 
 

@@ -22,9 +22,11 @@ from axioms.properties.helpers.walks import GRID, stops
 from axioms.properties.insertion_deletion import insertion_deletion
 from axioms.properties.loo_correlation import loo_correlation
 from axioms.properties.perturbation import perturbation
-from axioms.run.build import build_subject
+from axioms.run.address import Address
+from axioms.run.in_process import InProcess
 from axioms.run.records import record
 from axioms.run.runner import Result, Runner
+from axioms.run.source import build_subject
 from axioms.spec import expand_file
 from axioms.subjects.built import BuiltSubject
 
@@ -147,7 +149,9 @@ def test_both_axioms_share_the_walk_and_the_same_question_is_put_once(
 
     runner = Runner()
     checks = expand_file(file).checks
-    runner.cases.case(checks[0], checks[0].run).view(checks[0].method, "model").bench.attribution()
+    assert isinstance(runner.executor, InProcess)
+    case = runner.executor.worker.cases.case(Address(checks[0].subject, checks[0].run, file), 0)
+    case.view(checks[0].method, "model").bench.attribution()
     monkeypatch.setattr(Model, "__call__", counting)
     for check in checks:
         runner.run(check)

@@ -1,4 +1,4 @@
-"""The cache: memory, then disk; what an earlier run measured is used where nothing has changed, and only there."""
+"""The cache: what an earlier run measured is used where nothing has changed, and only there."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from axioms.core.errors import AssetMissing
-from axioms.run.build import build_subject
-from axioms.run.cache import RECENT, Cache, Key, key_of
-from axioms.run.digests import descriptors, subject_digest
+from axioms.run.cache import Cache
+from axioms.run.digests import descriptors, source_digest
+from axioms.run.memory import RECENT, Key, Memory, key_of
 from axioms.run.runner import Runner
+from axioms.run.source import Source, open_source
 from axioms.spec import expand_file
-from axioms.subjects.built import BuiltSubject
 
 SPEC = """
 claim: c
@@ -47,24 +47,23 @@ def counts(cache: Cache) -> tuple[int, int]:
     return cache.reused, cache.measured
 
 
-def nothing() -> dict[str, np.ndarray]:
-    raise AssertionError("it is there, and need not be measured")
-
-
-def built(file: Path) -> BuiltSubject:
+def opened(file: Path) -> Source:
     (check,) = expand_file(file).checks
-    return build_subject(check.subject, check.run, check.file)
+    return open_source(check.subject, check.run, check.file)
 
 
 @given(arrays(np.float64, (5,), elements=st.floats(allow_nan=True)), arrays(np.bool_, (5,)))
 def test_what_is_on_disk_comes_back_as_it_was(values: np.ndarray, mask: np.ndarray) -> None:
     import tempfile
 
-    key = key_of("subject", "what")
     arrays = {"plain": values, "left.masked": np.ma.masked_array(values, mask), "scalar": np.array(2.5)}
     with tempfile.TemporaryDirectory() as folder:
-        Cache(Path(folder)).recall_measured(key, lambda: arrays)
-        read = Cache(Path(folder)).recall_measured(key, nothing)
+        Cache(Path(folder)).write("digest", arrays)
+        cache = Cache(Path(folder))
+        read = cache.read("digest")
+        assert cache.read("another") is None
+    assert counts(cache) == (1, 0)
+    assert read is not None
     assert list(read) == ["plain", "left.masked", "scalar"]
     np.testing.assert_array_equal(read["plain"], values)
     np.testing.assert_array_equal(np.ma.getmaskarray(read["left.masked"]), mask)
@@ -72,22 +71,20 @@ def test_what_is_on_disk_comes_back_as_it_was(values: np.ndarray, mask: np.ndarr
     assert float(read["scalar"]) == 2.5
 
 
-def test_memory_comes_before_the_disk_and_holds_the_recent_subjects(tmp_path: Path) -> None:
-    cache = Cache(tmp_path)
-    cache.recall_measured(key_of("first", 1), lambda: {"v": np.ones(2)})
-    cache.recall_measured(key_of("first", 1), nothing)
-    assert counts(cache) == (0, 1), "the second answer is from memory"
-    value = cache.recall(key_of("first", 2), object)
-    assert cache.recall(key_of("first", 2), object) is value
+def test_memory_holds_the_recent_subjects_and_forgets_when_told() -> None:
+    memory = Memory()
+    value = memory.recall(key_of("first", 2), object)
+    assert memory.recall(key_of("first", 2), object) is value
     for number in range(RECENT):
-        cache.recall(key_of(f"subject {number}", 2), object)
-    assert cache.recall(key_of("first", 2), object) is not value, "a model must not stay in memory for ever"
-    cache.recall_measured(key_of("first", 1), nothing)
-    assert counts(cache) == (1, 1), "but what was measured is on the disk"
+        memory.recall(key_of(f"subject {number}", 2), object)
+    assert memory.recall(key_of("first", 2), object) is not value, "a model must not stay in memory for ever"
+    value = memory.recall(key_of("first", 2), object)
+    memory.forget("first")
+    assert memory.recall(key_of("first", 2), object) is not value
 
 
 def test_what_cannot_be_had_is_attempted_once() -> None:
-    cache, attempts = Cache(), []
+    memory, attempts = Memory(), []
 
     def fail() -> object:
         attempts.append(1)
@@ -95,11 +92,11 @@ def test_what_cannot_be_had_is_attempted_once() -> None:
 
     for subject in ("a", "a"):
         with pytest.raises(AssetMissing, match="not to be had"):
-            cache.attempt(Key(subject, subject), fail)
+            memory.attempt(Key(subject, subject), fail)
         with pytest.raises(AssetMissing):
-            cache.raise_failure("minilm")
+            memory.raise_failure("minilm")
     assert len(attempts) == 2, "the asset decides, and `raise_failure` comes before an attempt"
-    cache.raise_failure("another")
+    memory.raise_failure("another")
 
 
 def test_a_second_run_measures_nothing_and_gives_the_same(tmp_path: Path) -> None:
@@ -119,13 +116,17 @@ def test_another_model_input_or_method_is_measured(tmp_path: Path, change: dict[
     assert counts(cache) == (0, 1)
 
 
-def test_one_weight_is_enough(tmp_path: Path) -> None:
-    subject = built(written(tmp_path))
-    before = subject_digest(subject)
-    assert subject_digest(built(written(tmp_path))) == before
+def test_one_weight_or_one_token_is_enough(tmp_path: Path) -> None:
+    source = opened(written(tmp_path))
+    before = source_digest(source)
+    assert source_digest(opened(written(tmp_path))) == before
+    assert isinstance(source.data.inputs, dict)
+    source.data.inputs["input_ids"][0, 0] += 1
+    assert source_digest(source) != before
+    source.data.inputs["input_ids"][0, 0] -= 1
     with torch.no_grad():
-        next(subject.sides["model"].model.module.parameters()).view(-1)[0] += 1e-12
-    assert subject_digest(subject) != before
+        next(source.models["model"].module.parameters()).view(-1)[0] += 1e-12
+    assert source_digest(source) != before
     assert key_of(before, "a", {"step": 1}) != key_of(before, "a", {"step": 2})
 
 

@@ -11,7 +11,7 @@ import torch
 from axioms.core.entries import Method
 from axioms.core.registry import METHODS
 from axioms.run.cache import Cache
-from axioms.run.examples import _most_different
+from axioms.run.examples import most_different
 from axioms.run.runner import Runner
 from axioms.spec import expand_file
 
@@ -53,4 +53,6 @@ def test_nothing_is_computed_again_to_be_shown(
 def test_images_are_those_on_which_the_two_models_differ_most() -> None:
     left = torch.tensor([[1.0, 0.0], [1.0, 1.0], [4.0, 2.0], [0.0, 0.0], [2.0, 2.0]])
     right = torch.tensor([[1.0, 0.1], [1.0, 0.0], [4.0, 0.0], [0.0, 0.0], [2.0, 2.0]])
-    assert _most_different(left, right) == [1, 2, 0], "by their shares: 1, a half and a tenth; where all is 0, nothing"
+    (first, second, third), gaps = zip(*most_different(left, right), strict=True)
+    assert gaps == pytest.approx((1, 0.5, 0.1))
+    assert [first, second, third] == [1, 2, 0], "by their shares: 1, a half and a tenth; where all is 0, nothing"

@@ -28,7 +28,8 @@ def agreement_of(side: SideView) -> Agreement:
 def places(side: SideView, special_tokens: bool) -> tuple[Flags, Flags]:
     """Return which features compete, and which of them are the subject's: examples x features."""
     aligned = agreement_of(side).aligned
-    shape = (len(aligned), int(side.inputs.features.shape[1]))
+    assert side.data is not None
+    shape = (len(aligned), side.data.width or int(side.inputs.features.shape[1]))
     candidates, truth = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
     for row, sentence in enumerate(aligned):
         candidates[row, list(range(sentence.length) if special_tokens else sentence.words)] = True

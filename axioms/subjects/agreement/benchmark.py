@@ -59,6 +59,10 @@ class Agreement:
         """The texts that the model reads."""
         return tuple(sentence.text for sentence in self.aligned)
 
+    def rows(self, start: int, stop: int) -> Agreement:
+        """Return some of the sentences; the counts are still those of all."""
+        return replace(self, aligned=self.aligned[start:stop])
+
     def forms(self) -> tuple[Tensor, Tensor]:
         """Return the token ids of the forms that agree, and of the others."""
         import torch

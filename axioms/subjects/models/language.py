@@ -49,8 +49,13 @@ class Tokens:
     """The number of texts that were longer than the limit."""
 
 
-def tokenize(model: LanguageModel, texts: Sequence[str], max_length: int | None = None) -> Tokens:
-    """Return texts for this model, padded on the right, cut at `max_length` tokens or at the model's own limit."""
+def tokenize(
+    model: LanguageModel, texts: Sequence[str], max_length: int | None = None, *, width: int = 0, first: int = 0
+) -> Tokens:
+    """Return texts for this model, padded on the right, cut at `max_length` tokens or at the model's own limit.
+
+    They are padded to the longest of them, and at least to `width`; `first` is the number of the first, for messages.
+    """
     import torch
 
     if model.tokenizer is None:
@@ -64,7 +69,7 @@ def tokenize(model: LanguageModel, texts: Sequence[str], max_length: int | None 
     long = [index for index, row in enumerate(rows) if limit is not None and len(row["input_ids"]) > limit]
     for index in long:
         rows[index] = tokenizer(texts[index], return_special_tokens_mask=True, truncation=True, max_length=limit)
-    length = max(len(row["input_ids"]) for row in rows)
+    length = max(width, *(len(row["input_ids"]) for row in rows))
     fill = {"input_ids": tokenizer.pad_token_id or 0, "special_tokens_mask": 1}
     inputs = {
         name: torch.tensor([row[name] + [fill.get(name, 0)] * (length - len(row[name])) for row in rows])
@@ -75,10 +80,11 @@ def tokenize(model: LanguageModel, texts: Sequence[str], max_length: int | None 
     if tokenizer.mask_token_id is not None:
         inputs["mask_token_id"] = torch.tensor(tokenizer.mask_token_id)
     if model.reads == "mask":
-        special.masked_fill_(_mask_places(model, ids, texts), 1)  # it is what is asked about, not a word to remove
+        # It is what is asked about, not a word to remove.
+        special.masked_fill_(_mask_places(model, ids, texts, first), 1)
     for index, text in enumerate(texts):
         if bool(special[index].all()) and model.reads == "last":
-            raise InputError(f"text {index} has no token of its own for this model: {text!r}.")
+            raise InputError(f"text {first + index} has no token of its own for this model: {text!r}.")
     strings = tuple(tuple(tokenizer.convert_ids_to_tokens(row["input_ids"])) for row in rows)
     return Tokens(inputs, strings, len(long))
 
@@ -103,14 +109,14 @@ def _accepted(module: torch.nn.Module, names: Sequence[str]) -> list[str]:
     return [name for name in names if name in inspect.signature(module.forward).parameters]
 
 
-def _mask_places(model: LanguageModel, ids: Tensor, texts: Sequence[str]) -> Tensor:
+def _mask_places(model: LanguageModel, ids: Tensor, texts: Sequence[str], first: int) -> Tensor:
     if model.tokenizer.mask_token_id is None:
         raise InputError("this model is read at its mask token, and its tokenizer has none.")
     places = ids == model.tokenizer.mask_token_id
     for index, count in enumerate(places.sum(dim=1).tolist()):
         if count != 1:
             raise InputError(
-                f"text {index} must have one {model.tokenizer.mask_token} where the model is asked for a word; "
+                f"text {first + index} must have one {model.tokenizer.mask_token} where the model is asked for a word; "
                 f"it has {count}: {texts[index]!r}."
             )
     return places

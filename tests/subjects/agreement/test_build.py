@@ -12,7 +12,7 @@ from axioms.core.entries import Registered
 from axioms.core.errors import InputError
 from axioms.core.registry import DATA, SUBJECTS
 from axioms.model.targets import choose
-from axioms.run.build import build_subject
+from axioms.run.source import build_subject
 from axioms.spec import Run, Subject
 from axioms.subjects.agreement.benchmark import of_samples
 from axioms.subjects.agreement.sample import Sample

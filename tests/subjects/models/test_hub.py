@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from axioms.core.errors import AssetMissing, InputError
-from axioms.run.build import build_subject
 from axioms.run.runner import Runner
+from axioms.run.source import build_subject
 from axioms.spec import expand_file
 from axioms.subjects.assets.hub import snapshot
 from axioms.subjects.built import BuiltSubject
@@ -193,7 +193,7 @@ def test_an_unreachable_hub_is_asked_once(
     runner = Runner()
     with pytest.raises(AssetMissing, match=r"the hub cannot be reached .* with HF_HOME; or give the path of a folder"):
         runner.run(checks[0])
-    monkeypatch.setattr("axioms.run.cases.build_subject", None)
+    monkeypatch.setattr("axioms.run.cases.open_source", None)
     with pytest.raises(AssetMissing, match="the hub cannot be reached"):
         runner.run(checks[1])
 
