@@ -35,7 +35,7 @@ class Scale:
     def __init__(self, points: Sequence[Point]) -> None:
         """Fit both axes to the points and their intervals."""
         costs = [point.passes for point in points]
-        self.least, self.most = min(1.0, *costs), max(2.0, *costs) * 1.15
+        self.least, self.most = 0.4 * min(1.0, *costs), max(2.0, *costs) * 1.15
         ends = [end for point in points for end in (point.interval or (point.r,))]
         self.low = min(0.0, math.floor(5 * min(ends)) / 5)
 
@@ -120,7 +120,8 @@ def _labels(points: Sequence[Point], scale: Scale, method: str) -> list[str]:
     for point in sorted(points, key=lambda point: -point.r):
         text = f"{point.method} {point.r:.2f}"
         x, y, width = scale.x(point.passes), scale.y(point.r), LETTER * len(text)
-        is_left = x + 12 + width > WIDTH - 4
+        is_crowded = any(0 < scale.x(other.passes) - x < 60 and abs(scale.y(other.r) - y) < 60 for other in points)
+        is_left = x + 12 + width > WIDTH - 4 or (is_crowded and x - 12 - width > LEFT)
         start = x - 12 - width if is_left else x + 12
         height = y - 7  # above the line that may lead through the point
         while any(start < end and begin < start + width and abs(height - other) < LINE for begin, end, other in placed):
