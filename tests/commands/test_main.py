@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -50,6 +52,16 @@ def test_schema_and_list(capsys: pytest.CaptureFixture[str]) -> None:
 def test_rules(kind: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rules", "--format", kind]) == 0
     assert said in capsys.readouterr().out
+
+
+def test_a_reader_that_has_read_enough_is_no_error() -> None:
+    program = "import sys; from axioms.commands.main import main; sys.exit(main(['list']))"
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as listing:
+        assert listing.stdout is not None
+        assert listing.stderr is not None
+        listing.stdout.close()  # what `| head` does
+        assert listing.stderr.read() == b""
+    assert listing.returncode == 0
 
 
 def test_help_helps(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,13 +22,15 @@ QUIET_SECONDS = 2.0
 ABOUT = """\
 Attribute the output of a model to the tokens of one text, by several methods: in colour in the terminal (NO_COLOR, or a
 pipe, gives signed numbers instead), and as a page with every number and the ledger of the methods that propagate
-relevance. `LOO r` is Pearson's correlation with leave-one-out over the tokens of this text.
+relevance. `LOO r` is Pearson's correlation with leave-one-out over the tokens of this text, where `loo` is among the
+methods; nothing else is run than they.
 
     axioms explain minilm-sentiment "it is not that the film is bad , exactly"
     axioms explain smollm2 "The keys to the cabinet" --target "{logit_difference: [are, is]}"
     axioms explain ./my-model "..." --methods "attnlrp,{integrated_gradients: {steps: 50}}" --ledger
 
-MODEL is a fixture (fixtures/NAME.yaml here or above), OWNER/NAME on the hub, or a folder laid out as one.
+MODEL is a fixture (fixtures/NAME.yaml here or above, or one of the suite: `axioms list fixtures`), OWNER/NAME on the
+hub, or a folder laid out as one. It runs in any folder.
 An interruption keeps what was finished. Exit code: 0 if some method has an answer, 2 if none has."""
 
 

@@ -34,7 +34,7 @@ TOKENS_AT_ONCE = 2048
 
 Report = Callable[[str, int, int], None]
 """Called with the method at work, how much of it is done, and of how much."""
-LOO = MethodRef.model_validate("loo")
+LOO = "loo"
 
 
 @dataclass(frozen=True)
@@ -99,21 +99,27 @@ def ask(model: LanguageModel, text: str, target: Any, remove: Removal | None, ru
 
 
 def explain(question: Question, methods: Sequence[MethodRef], report: Report) -> Iterator[Answer]:
-    """Yield what each method says, as soon as it is known. A method that is not defined for this model says why."""
-    try:
-        loo = _attribution(question, LOO, report)[0]
-    except AxiomsError as error:
-        loo, why = None, str(error)
+    """Yield what each method says, as soon as it is known. A method that is not defined for this model says why.
+
+    Nothing but these methods is run. Where leave-one-out is one of them it is run first, for the others' `loo_r`.
+    """
+    reference = next((method for method in methods if method.name == LOO), None)
+    first = None if reference is None else _attempt(question, reference, report)
+    loo = first[0] if isinstance(first, tuple) else None
     for method in methods:
-        if method.name == LOO.name and not method.options:
-            yield _answer(question, method, loo, loo) if loo else Answer(method.label, reason=why)
-            continue
-        try:
-            attribution, ledger = _attribution(question, method, report)
-        except AxiomsError as error:
-            yield Answer(method.label, reason=str(error))
-            continue
-        yield replace(_answer(question, method, attribution, loo), ledger=ledger)
+        outcome = first if method is reference and first is not None else _attempt(question, method, report)
+        if isinstance(outcome, str):
+            yield Answer(method.label, reason=outcome)
+        else:
+            yield replace(_answer(question, method, outcome[0], loo), ledger=outcome[1])
+
+
+def _attempt(question: Question, method: MethodRef, report: Report) -> tuple[Attribution, Ledger | None] | str:
+    """Return what a method gives, or why it gives nothing."""
+    try:
+        return _attribution(question, method, report)
+    except AxiomsError as error:
+        return str(error)
 
 
 def _answer(question: Question, method: MethodRef, attribution: Attribution, loo: Attribution | None) -> Answer:
@@ -126,7 +132,7 @@ def _attribution(question: Question, method: MethodRef, report: Report) -> tuple
     options = dict(method.options)
     if entry.takes("seed"):
         options.setdefault("seed", question.run.seed)
-    if entry.name == LOO.name:
+    if entry.name == LOO:
         options.setdefault("rows", max(1, TOKENS_AT_ONCE // len(question.tokens)))
     with recording() as ledger:
         attribution = run_method(

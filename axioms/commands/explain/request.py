@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from axioms.core.errors import InputError, did_you_mean
 from axioms.core.registry import SUBJECTS
 from axioms.core.source import Loader
+from axioms.core.suite import suite_fixtures
 from axioms.model.removals import KINDS, Removal
 from axioms.spec import Run
 from axioms.spec.added import registered_name
@@ -75,8 +76,9 @@ def _model(name: str, task: str | None, near: Path) -> SubjectRef:
 
 
 def _fixtures(near: Path) -> list[str]:
-    """Return the models that are described in `fixtures/` here or above."""
-    files = [file for folder in near.parents for file in (folder / FOLDER).glob("*.yaml")]
+    """Return the models that are described in `fixtures/` here or above, and those of the suite."""
+    folders = [*(folder / FOLDER for folder in near.parents), suite_fixtures()]
+    files = [file for folder in folders for file in folder.glob("*.yaml")]
     return [file.stem for file in files if _describes_model(file)]
 
 

@@ -61,7 +61,15 @@ def test_r_is_pearsons_over_what_can_be_left_out(classifier: LanguageModel) -> N
 
 
 def test_r_of_two_tokens_is_none(causal: LanguageModel) -> None:
-    assert answers(ask(causal, "the film", "predicted", None, FLOAT64), "attnlrp")["attnlrp"].loo_r is None
+    assert answers(ask(causal, "the film", "predicted", None, FLOAT64), "attnlrp", "loo")["attnlrp"].loo_r is None
+
+
+def test_nothing_is_run_that_is_not_named(classifier: LanguageModel) -> None:
+    at_work: list[str] = []
+    question = ask(classifier, TEXT, "predicted", None, FLOAT64)
+    (answer,) = explain(question, [MethodRef.model_validate("attnlrp")], lambda method, *_: at_work.append(method))
+    assert answer.loo_r is None
+    assert set(at_work) == {"attnlrp"}
 
 
 def test_methods_that_propagate_have_a_ledger_and_the_others_none(classifier: LanguageModel) -> None:
@@ -103,7 +111,7 @@ def test_progress_is_told_in_steps_of_the_one_text(classifier: LanguageModel) ->
     question = ask(classifier, TEXT, "predicted", None, FLOAT64)
     loo = MethodRef.model_validate({"loo": {"rows": 4}})
     list(explain(question, [loo], lambda *said: told.append(said)))
-    assert told == [("loo", 1, 1), ("loo", 4, 12), ("loo", 8, 12), ("loo", 1, 1)]
+    assert told == [("loo", 4, 12), ("loo", 8, 12), ("loo", 1, 1)]
 
 
 class TestTargets:
