@@ -27,6 +27,10 @@ class InputError(AxiomsError):
     """Inputs, options or data that a method or a subject cannot take."""
 
 
+class BuildFailed(InputError):
+    """A user's function that builds a model and raised."""
+
+
 class MethodFailed(InputError):
     """A user's method or rule that raised, or that gave something that no method may give."""
 

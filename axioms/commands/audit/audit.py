@@ -10,7 +10,16 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from axioms.core.errors import InputError, NotApplicable, NotDefined, UncoveredOperation
+from axioms.core.errors import (
+    AxiomsError,
+    BuildFailed,
+    InputError,
+    NotApplicable,
+    NotDefined,
+    RewriteError,
+    UncoveredOperation,
+    said,
+)
 from axioms.core.imports import import_modules
 from axioms.core.registry import METHODS
 from axioms.core.values import as_numpy, relative_gap
@@ -36,6 +45,10 @@ class Audit:
     """Forward gap of each rewrite that applies."""
     not_applicable: dict[str, str] = field(default_factory=dict)
     """Why each of the others does not."""
+    failed: dict[str, str] = field(default_factory=dict)
+    """What is wrong with rewrites that changed the function."""
+    refusals: dict[str, str] = field(default_factory=dict)
+    """Why methods cannot attribute the model as it is; the others are audited all the same."""
 
     @property
     def broken(self) -> list[Cell]:
@@ -52,7 +65,10 @@ def load_model(path: str) -> tuple[nn.Module, Given]:
     build = getattr(sys.modules[module_name], name, None)
     if not callable(build):
         raise InputError(f"{module_name!r} has no function {name!r}.")
-    built = build()
+    try:
+        built = build()
+    except Exception as error:
+        raise BuildFailed(f"{path} raised {said(error)}; nothing was audited.") from error
     model, given = built if isinstance(built, tuple) and len(built) == 2 else (built, None)
     if not isinstance(model, nn.Module):
         raise InputError(f"{path} must return a torch module, or (module, inputs); it returned {type(built).__name__}.")
@@ -90,18 +106,26 @@ def audit(
     plain = copy.deepcopy(model).double().eval()
     inputs = read_inputs(plain, move_inputs(given, place))
     left = Side("left", Model(plain), inputs, len(inputs))
+    check_finite(plain, left.outputs)
     chosen = choose(target, left.outputs)
-    before = {method: _attribution(method, left, chosen) for method in methods}
-    outcome = Audit()
-    for rewrite in rewrites:
+    outcome, before = Audit(), dict[str, Attribution]()
+    for method in methods:
+        try:
+            before[method] = _attribution(method, left, chosen)
+        except AxiomsError as error:
+            outcome.refusals[method] = str(error)
+    for rewrite in rewrites if before else ():
         progress(rewrite)
         try:
             rewritten, outcome.gaps[rewrite] = checked_rewrite(rewrite, {}, plain, inputs, len(inputs))
         except NotApplicable as error:
             outcome.not_applicable[rewrite] = str(error)
             continue
+        except RewriteError as error:
+            outcome.failed[rewrite] = str(error)
+            continue
         right = Side("right", Model(rewritten.module), rewritten.moved.inputs, len(inputs), rewritten.moved)
-        for method in methods:
+        for method in before:
             allowed = any(pair in allow for pair in ((method, rewrite), (method, "*"), ("*", rewrite)))
             try:
                 after = right.restore(_attribution(method, right, right.reorder(chosen)))
@@ -112,6 +136,17 @@ def audit(
             holds = gap <= bound
             outcome.cells.append(Cell(name, method, rewrite, _verdict(gap, holds), gap, holds or allowed, allowed))
     return outcome
+
+
+def check_finite(model: nn.Module, outputs: Tensor) -> None:
+    """Raise where weights are no numbers, or the outputs are not: no attribution of these says anything."""
+    bad = [name for name, weights in model.named_parameters() if not bool(torch.isfinite(weights).all())]
+    bad += [name for name, buffer in model.named_buffers() if bool(torch.isnan(buffer).any())]  # a mask may be -inf
+    if bad:
+        names = ", ".join(bad[:3]) + (", ..." if len(bad) > 3 else "")
+        raise InputError(f"the model has weights that are NaN or infinite, in {names}; nothing can be said of it.")
+    if not bool(torch.isfinite(outputs).all()):
+        raise InputError("the model's outputs on these inputs are NaN or infinite, in float64; give it other inputs.")
 
 
 def _verdict(gap: float, holds: bool) -> str:

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from axioms.commands.imports import add_import_option, import_modules
-from axioms.core.errors import AxiomsError, InputError, display_path
+from axioms.core.errors import AxiomsError, BuildFailed, InputError, display_path
 from axioms.core.registry import METHODS, REWRITES, rewrites_of_all
 from axioms.spec.added import registered_name
 
 if TYPE_CHECKING:
     from axioms.commands.audit.audit import Audit
 
+BUILD_RAISED = 3
 DEFAULT = "loo,gradient_x_input,attnlrp,cp_lrp"
 ABOUT = """\
 Rewrite your model in every way that keeps its function (`axioms list` names the rewrites), attribute before and after,
@@ -27,8 +28,9 @@ and print what each method makes of it. The model is built by a function of your
 
 Everything is computed in float64 on the CPU, on a copy. A method without a rule for what a rewrite writes out says so;
 that is shown as `refused` and is no violation.
+A method that cannot attribute the model as it is says why, and the others are audited all the same.
 Exit code: 0 if every method holds on every rewrite that applies, 1 if one is violated and not allowed, 2 if it did not
-run."""
+run, or for no method, 3 if the function that builds the model raised."""
 
 
 def add_parser(commands: Any) -> None:
@@ -61,7 +63,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Audit the model and print the matrix; return 1 where a violation is not allowed, 2 where it did not run."""
+    """Audit the model and print the matrix; return the exit code that the help names."""
     import axioms.methods
     import axioms.rewrites  # noqa: F401  (fill the registries)
 
@@ -87,14 +89,16 @@ def run(options: argparse.Namespace) -> int:
         )
     except AxiomsError as error:
         print(error, file=sys.stderr)
-        return 2
+        return BUILD_RAISED if isinstance(error, BuildFailed) else 2
     print("\n".join(lines_of(outcome, shutil.get_terminal_size().columns)))
-    if options.figure is not None:
+    if options.figure is not None and outcome.cells:
         from axioms.report.figures_methods import save_matrix
 
         for file in save_matrix(outcome.cells, options.figure):
             print(f"figure: {display_path(file)}")
-    return 1 if outcome.broken else 0
+    if outcome.broken:
+        return 1
+    return 2 if outcome.failed or len(outcome.refusals) == len(methods) else 0
 
 
 def lines_of(outcome: Audit, width: int) -> list[str]:
@@ -102,11 +106,13 @@ def lines_of(outcome: Audit, width: int) -> list[str]:
     from axioms.report.rewrites import matrix_of
     from axioms.report.text import within
 
-    lines = within(max(width, 60), *matrix_of(outcome.cells))
+    lines = within(max(width, 60), *matrix_of(outcome.cells)) if outcome.cells else []
     if any(cell.claimed and cell.verdict == "violated" for cell in outcome.cells):
         lines.append("* violated, as --allow says")
     refused = {cell.rewrite: cell.because for cell in outcome.cells if cell.verdict == "refused"}
-    lines += ["", *(f"refused on {rewrite}: {why.partition('. ')[0]}." for rewrite, why in refused.items())]
+    lines += ["", *(f"{method} cannot attribute the model: {why}" for method, why in outcome.refusals.items())]
+    lines += [*(f"refused on {rewrite}: {why.partition('. ')[0]}." for rewrite, why in refused.items())]
+    lines += list(outcome.failed.values())
     lines += [f"{rewrite} does not apply: {why}" for rewrite, why in outcome.not_applicable.items()]
     broken = sorted(outcome.broken, key=lambda cell: -(cell.gap or 0))
     lines.append("")

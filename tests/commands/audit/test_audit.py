@@ -36,6 +36,21 @@ def build():
 def alone():
     return nn.Linear(2, 2)
 
+class Uncovered(nn.Sequential):
+    def forward(self, x):
+        return super().forward(torch.cumprod(x, 1))
+
+def uncovered():
+    return Uncovered(nn.Linear(3, 2)), torch.rand(2, 3) + 1
+
+def not_a_number():
+    model = nn.Sequential(nn.Linear(3, 2))
+    model[0].weight.data[0, 0] = float("nan")
+    return model, torch.rand(2, 3)
+
+def raising():
+    raise ValueError("no such file")
+
 def nothing():
     return 3
 """
@@ -67,6 +82,28 @@ def test_what_is_allowed_or_holds_passes(mine: str, capsys: pytest.CaptureFixtur
     assert main([*arguments, "--allow", "attnlrp:reassociate"]) == 0
     assert "* violated, as --allow says" in capsys.readouterr().out
     assert main(["audit", f"{mine}:build", "--methods", "loo,gradient_x_input", "--target", "1"]) == 0
+
+
+def test_an_operation_without_a_rule_costs_the_methods_that_need_it(
+    mine: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = ["--rewrites", "split_linear,add_zero_branch"]
+    assert main(["audit", f"{mine}:uncovered", "--methods", "loo,attnlrp,gradient_x_input", *few]) == 0
+    said = capsys.readouterr().out
+    assert said.splitlines()[0].split() == ["loo", "gradient_x_input"]
+    assert "attnlrp cannot attribute the model: no rule covers 'cumprod'" in said
+    assert "0 of 4 cells are violated" in said
+    assert main(["audit", f"{mine}:uncovered", "--methods", "attnlrp", *few]) == 2
+    assert "attnlrp cannot attribute the model: no rule covers 'cumprod'" in capsys.readouterr().out
+
+
+def test_weights_that_are_no_numbers_and_a_build_that_raises(mine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", f"{mine}:not_a_number"]) == 2
+    assert "the model has weights that are NaN or infinite, in 0.weight;" in capsys.readouterr().err
+    assert main(["audit", f"{mine}:raising"]) == 3
+    said = capsys.readouterr().err
+    assert "my_models:raising raised ValueError: no such file (my_models.py, line" in said
+    assert said.count("\n") == 1
 
 
 @pytest.mark.parametrize(
