@@ -20,7 +20,9 @@ INVARIANCE = "implementation_invariance"
 ABOUT = """\
 Search for the smallest expression that a method attributes differently when it is written another way: sums, products,
 linear maps, activations, softmax and norms, rewritten by associativity, commutativity, distributivity, folding, scaling
-and shifting. What is found is shrunk and written as a spec that reproduces it.
+and shifting. What is found is shrunk and written as a spec that reproduces it. Where nothing is found, the answer says
+how many of the examples put the axiom to the method: on the others it has no rule, no finite relevance, or nothing to
+share out. A method that changes modules by hooks (zennit's, captum's LRP) is for `axioms audit`: expressions have none.
 With --axiom NAME another axiom is put to the method, on one model: linearity, antisymmetry, scale, null_player,
 sensitivity, symmetry, completeness, path_antisymmetry or target_sensitivity; with --axiom all every one of them.
 Exit code: 0 if nothing was found, 1 if the method was falsified, 2 if it could not run."""
@@ -76,16 +78,17 @@ def _falsify(method: str, axiom: str, options: argparse.Namespace) -> int:
     from axioms.search.falsify import falsify
     from axioms.search.spec import write_spec
 
-    settings = {"seed": options.seed, "examples": options.examples, "progress": _progress}
+    progress = Progress()
+    settings = {"seed": options.seed, "examples": options.examples, "progress": progress}
     counterexample: Counterexample | Break | None
-    name, note = options.method, ""
     if axiom == INVARIANCE:
         counterexample = falsify(method, **settings)
     else:
-        counterexample, search = falsify_axiom(method, axiom, **settings)
-        name, note = f"{name}, {axiom}", f" ({search.judged} of them put {axiom} to the method)"
+        counterexample, _ = falsify_axiom(method, axiom, **settings)
     if counterexample is None:
-        print(f"{name}: no counterexample, none found in {options.examples} examples{note}.")
+        name = options.method if axiom == INVARIANCE else f"{options.method}, {axiom}"
+        put = f"{progress.exercised} of them put {axiom} to the method"
+        print(f"{name}: no counterexample, none found in {progress.tried} examples ({put}).")
         return 0
     print(lines_of_break(counterexample) if isinstance(counterexample, Break) else lines_of(counterexample))
     written = write_spec(counterexample, options.output)
@@ -130,6 +133,13 @@ def lines_of_break(broken: Break) -> str:
     )
 
 
-def _progress(tried: int) -> None:
-    if sys.stderr.isatty() and tried % 50 == 0:
-        print(f"\r{tried} examples", end="", file=sys.stderr, flush=True)
+class Progress:
+    """How many examples were tried, and how many exercised the method; shown on a terminal now and then."""
+
+    tried = exercised = 0
+
+    def __call__(self, tried: int, exercised: int) -> None:
+        """Note the counts and show them."""
+        self.tried, self.exercised = tried, exercised
+        if sys.stderr.isatty() and tried % 50 == 0:
+            print(f"\r{tried} examples", end="", file=sys.stderr, flush=True)

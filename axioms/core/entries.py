@@ -95,6 +95,8 @@ class Method(Registered):
     """The rules that it is made of, with its options as they are by default; None where it is made of none."""
     settles: bool = False
     """Whether its own first pass chooses the target, by `target.settle(outputs)`; else the model is run for that."""
+    on_modules: bool = False
+    """Whether it changes modules alone, by hooks: what is no module it leaves to the plain gradient."""
     validate: Callable[..., Any] | None = None
     """Called with a spec's options; raises where they fit the signature and are wrong all the same."""
 

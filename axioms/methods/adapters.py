@@ -52,6 +52,8 @@ CAPTUM: dict[str, Options] = {
 """Options of `attribute`, under captum's names; but for Occlusion `window` and `stride` count features."""
 COMPLETE = ("DeepLift", "IntegratedGradients", "ShapleyValueSampling")
 """Those whose scores sum to f(x) - f(baseline)."""
+HOOKED = ("Deconvolution", "DeepLift", "GuidedBackprop", "LRP")
+"""Those that change what modules do, by hooks."""
 WHOLE = ("FeatureAblation", "Occlusion", "ShapleyValueSampling")
 """Those that remove features, a token as a whole; its score is then repeated over its width."""
 
@@ -189,7 +191,8 @@ def borrowed(prefix: str, run: Callable[..., Any], known: Mapping[str, Options],
         for option, default in known[name].items()
     ]
     function.__signature__ = inspect.Signature([*positional, *keywords])  # type: ignore[attr-defined]
-    return Method(f"{prefix}:{name}", function, passes=None)
+    on_modules = prefix == "zennit" or name in HOOKED
+    return Method(f"{prefix}:{name}", function, passes=None, on_modules=on_modules)
 
 
 def from_python(path: str) -> Method:

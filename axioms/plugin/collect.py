@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 LEFT_ALONE = pytest.StashKey[list[Path]]()
 """YAML files in a folder of specs that are none."""
+ELSEWHERE = pytest.StashKey[list[Path]]()
+"""YAML files in other folders, which may be specs: they are looked at where nothing was collected."""
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SpecFile | None:
@@ -34,6 +36,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SpecFile |
         return None
     if not parent.session.isinitpath(file_path):
         if not _is_in_specs(file_path, parent.config):
+            parent.config.stash.setdefault(ELSEWHERE, []).append(file_path)
             return None
         if not is_spec(file_path):
             parent.config.stash.setdefault(LEFT_ALONE, []).append(file_path)
@@ -50,12 +53,27 @@ def _is_in_specs(file: Path, config: pytest.Config) -> bool:
     return not set(config.getini("axioms_specs")).isdisjoint(inside)
 
 
-def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
-    """Name the YAML files that were left alone, where the user wants to know more."""
+def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
+    """Say why nothing was collected, and name the YAML files that were left alone where the user wants to know more."""
+    if not items:
+        specs = [file for file in config.stash.get(ELSEWHERE, []) if is_spec(file)]
+        if specs:
+            return [_why_nothing(specs, config)]
     files = config.stash.get(LEFT_ALONE, [])
     if config.get_verbosity() < 1:
         return []
     return [f"axioms: {display_path(file)} has no `claim` and is no spec; left alone" for file in files]
+
+
+def _why_nothing(specs: list[Path], config: pytest.Config) -> str:
+    """Return why specs in a folder that was named are not collected, and what to do."""
+    folders = " or ".join(config.getini("axioms_specs"))
+    names = ", ".join(map(display_path, specs[:3])) + (", ..." if len(specs) > 3 else "")
+    return (
+        f"axioms: {names} looks like a spec and was not collected, because it lies in no folder called {folders} below "
+        f"{config.rootpath}. Name the file itself, move it, or name its folder in pytest's settings: "
+        f"axioms_specs = {folders.replace(' or ', ' ')} {specs[0].parent.name}"
+    )
 
 
 class SpecFile(pytest.Module):

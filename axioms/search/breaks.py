@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from axioms.core.errors import InputError, did_you_mean
 from axioms.core.registry import AXIOMS, METHODS
-from axioms.search.falsify import Progress, find_smallest, require_hypothesis
+from axioms.search.falsify import Progress, find_smallest, require_hypothesis, sees_expressions
 
 WITNESSES = ("gradient_x_input", "integrated_gradients", "loo", "gradient", "attnlrp")
 """Methods that are tried in turn for one that keeps the axiom on the same model."""
@@ -56,7 +56,7 @@ class Search:
             if self.first is None:
                 self.tried += 1
                 self.judged += value is not None
-                self.progress(self.tried)
+                self.progress(self.tried, self.judged)
             if value is None or not trial.exceeds(value):
                 return False
             self.first = self.first or (self.tried, instance.size)
@@ -87,7 +87,8 @@ def falsify_axiom(
         raise InputError(
             f"{axiom!r} is not an axiom that can be falsified; those are {names}.{did_you_mean(axiom, known)}"
         )
-    search = Search(method, axiom, progress or (lambda tried: None))
+    sees_expressions(method)
+    search = Search(method, axiom, progress or (lambda tried, judged: None))
     return search.run(seed=seed, examples=examples), search
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from axioms.core.entries import Method
-from axioms.core.errors import AxiomsError, MissingPackage, UncoveredOperation
+from axioms.core.errors import AxiomsError, MissingPackage, NotDefined, UncoveredOperation
 from axioms.core.registry import METHODS
 from axioms.methods.running import run_method
 from axioms.model.inputs import read_inputs
@@ -30,7 +30,8 @@ LARGEST_FORWARD_GAP = 1e-12
 LEAST_VALUE = 1e-3
 """Where the output is zero there is nothing to distribute, and rules that divide by it show nothing."""
 
-Progress = Callable[[int], None]
+Progress = Callable[[int, int], None]
+"""Called with how many examples were tried, and on how many of them the method showed something."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +64,17 @@ class _Search:
     progress: Progress
     options: Mapping[str, Any] = field(default_factory=dict)
     tried: int = 0
+    exercised: int = 0
+    """Of those, on how many the method gave relevance that can be compared: see `compare`."""
     first: tuple[int, int] | None = None
     """Examples until then, and operations."""
 
     def is_counterexample(self, example: Example) -> bool:
+        compared = compare(self.method, example, self.options)
         if self.first is None:
             self.tried += 1
-            self.progress(self.tried)
-        compared = compare(self.method, example, self.options)
+            self.exercised += compared is not None
+            self.progress(self.tried, self.exercised)
         if compared is None or compared[2] <= LEAST_GAP:
             return False
         if self.first is None:
@@ -86,13 +90,18 @@ def falsify(
     progress: Progress | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Counterexample | None:
-    """Return the smallest counterexample that the search finds, or None."""
+    """Return the smallest counterexample that the search finds, or None; raise where no example shows anything."""
     require_hypothesis()
     from axioms.search import strategies
 
-    search = _Search(METHODS.get(method), progress or (lambda tried: None), options or {})
+    search = _Search(sees_expressions(method), progress or (lambda tried, exercised: None), options or {})
     smallest = find_smallest(strategies.examples(), search.is_counterexample, seed=seed, examples=examples)
     if smallest is None:
+        if search.exercised == 0:
+            raise NotDefined(
+                f"none of {search.tried} examples exercised {method}: it has no rule for what they compute, or gives "
+                "no finite relevance; nothing is shown."
+            )
         return None
     smallest = peeled(smallest, search.is_counterexample)
     compared = compare(search.method, smallest, search.options)
@@ -100,6 +109,17 @@ def falsify(
     assert search.first is not None
     left, right, gap = compared
     return Counterexample(method, smallest, left.relevance, right.relevance, gap, *search.first)
+
+
+def sees_expressions(name: str) -> Method:
+    """Return a method; raise where it changes modules alone, of which expressions have none."""
+    method = METHODS.get(name)
+    if method.on_modules:
+        raise NotDefined(
+            f"no example exercises {name}: it changes modules, by hooks, and an expression has none, so that a search "
+            f"shows nothing. `axioms audit MODULE:FUNCTION --methods {name}` tries it on a model."
+        )
+    return method
 
 
 def peeled(example: Example, is_counterexample: Callable[[Example], bool]) -> Example:
@@ -130,7 +150,7 @@ def compare(
     """Return both sides and their relative gap; None where nothing is shown: a kink, no rule, no finite number."""
     try:
         left, right = (look(method, side, example.point, options) for side in (example.left, example.right))
-    except UncoveredOperation:
+    except (NotDefined, UncoveredOperation):
         return None
     numbers = torch.tensor([[*left.relevance.values()], [*right.relevance.values()]], dtype=torch.float64)
     if not bool(torch.isfinite(numbers).all()) or min(left.kink, right.kink) < NEAREST_KINK:

@@ -58,6 +58,19 @@ def test_only_specs_are_collected(pytester: pytest.Pytester, good_spec: str) -> 
     assert pytester.runpytest("specs/openapi.yaml").ret == 2, "named on the command line, it is meant"
 
 
+def test_specs_elsewhere_are_not_collected_in_silence(pytester: pytest.Pytester, good_spec: str) -> None:
+    elsewhere = pytester.mkdir("elsewhere")
+    (elsewhere / "mine.yaml").write_text(good_spec)
+    (elsewhere / "openapi.yaml").write_text("openapi: 3.0.0\n")
+    done = pytester.runpytest("elsewhere")
+    assert done.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    done.stdout.fnmatch_lines(["axioms: elsewhere/mine.yaml looks like a spec and was not collected, because*specs*"])
+    pytester.runpytest("elsewhere", "-o", "axioms_specs=specs elsewhere").assert_outcomes(passed=2)
+    pytester.runpytest("elsewhere/mine.yaml").assert_outcomes(passed=2)
+    pytester.makepyfile("def test_one(): pass")
+    assert "looks like a spec" not in pytester.runpytest().stdout.str(), "something else was meant"
+
+
 @pytest.mark.parametrize(
     ("text", "meant"),
     [

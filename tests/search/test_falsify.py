@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,9 @@ from typing import Any
 import pytest
 
 from axioms.commands.main import main
+from axioms.core.entries import Method
+from axioms.core.errors import NotDefined
+from axioms.core.registry import METHODS
 from axioms.run.runner import Runner
 from axioms.search.falsify import falsify, is_same, peeled
 from axioms.search.strategies import Example
@@ -50,8 +54,27 @@ def test_the_same_seed_finds_the_same() -> None:
 def test_integrated_gradients_is_not(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     arguments = ["falsify", "--method", "integrated_gradients", "--examples", "150", "--output", str(tmp_path)]
     assert main(arguments) == 0
-    assert "none found in 150 examples" in capsys.readouterr().out
+    said = re.search(r"none found in (\d+) examples \((\d+) of them put", capsys.readouterr().out)
+    assert said is not None
+    assert 100 < int(said[2]) <= int(said[1]) <= 150
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("method", ["zennit:EpsilonPlus", "captum:LRP"])
+def test_a_method_that_needs_modules_is_not_said_to_hold(method: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["falsify", "--method", method]) == 2
+    said = capsys.readouterr()
+    assert f"no example exercises {method}: it changes modules, by hooks" in said.err
+    assert "no counterexample" not in said.out
+
+
+def test_a_method_that_no_example_exercises_is_not_said_to_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(model: Any, inputs: Any, target: Any) -> None:
+        raise NotDefined("not for this model.")
+
+    monkeypatch.setitem(METHODS._entries, "refusing", Method("refusing", refuse))
+    with pytest.raises(NotDefined, match="none of 20 examples exercised refusing"):
+        falsify("refusing", examples=20)
 
 
 def test_an_unknown_method_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
