@@ -1,0 +1,5 @@
+window.MathJax = {
+  tex: { inlineMath: [["\\(", "\\)"]], displayMath: [["\\[", "\\]"]], processEscapes: true },
+  options: { ignoreHtmlClass: ".*|", processHtmlClass: "arithmatex" },
+  svg: { fontCache: "local" },
+};
