@@ -25,6 +25,14 @@ ROOT = Path(__file__).resolve().parents[2]
 LOG = logging.getLogger("mkdocs.axioms")
 
 
+def on_config(config: Any) -> Any:
+    """Put pages that stand in docs/ itself, and that the navigation does not place, under "How to"."""
+    placed = str(config.nav)
+    howto = next(section["How to"] for section in config.nav if "How to" in section)
+    howto += [file.name for file in sorted((ROOT / "docs").glob("*.md")) if file.name not in placed]
+    return config
+
+
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages and files that are generated."""
     for name, text in {**generated_pages(), **notebook_pages.pages(ROOT)}.items():
