@@ -10,6 +10,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack, _pop_mode, _push_mode
 
 from axioms.engine.handlers import ledger, tap
+from axioms.model.parts import parts_of
 
 OURS = "axioms."
 HOOKS = ("_forward_hooks", "_forward_pre_hooks")
@@ -22,7 +23,8 @@ def from_scratch(module: nn.Module) -> Iterator[None]:
     What others have put there stays. The caller holds the model's lock, so that an outer use is one of this thread.
     """
     modes = list(_get_current_function_mode_stack())
-    hooks = [(known, dict(known)) for part in module.modules() for known in (getattr(part, name) for name in HOOKS)]
+    parts = [part for _, part in parts_of(module).named]
+    hooks = [(known, dict(known)) for part in parts for known in (getattr(part, name) for name in HOOKS)]
     book, place = ledger.ACTIVE.set(None), tap.ACTIVE.set(None)
     try:
         _replace_modes([mode for mode in modes if not _ours(type(mode))])

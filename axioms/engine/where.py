@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from axioms.engine.facts import is_variable
+from axioms.model.parts import parts_of
 
 PROBE = (-3.0, -1.0, -0.25, 0.0, 0.5, 1.0, 2.0, 40.0)
 """Numbers on both sides of zero, small and large, in no ratio that an activation would single out."""
@@ -103,7 +104,7 @@ def watching(model: nn.Module) -> Iterator[Where]:
     def enter(path: str) -> Callable[..., None]:
         return lambda module, args: paths.append(path)
 
-    for path, module in model.named_modules():
+    for path, module in parts_of(model).named:
         handles.append(module.register_forward_pre_hook(enter(path)))
         if module._parameters:
             owned[path] = frozenset(module._parameters)
@@ -112,7 +113,7 @@ def watching(model: nn.Module) -> Iterator[Where]:
             handles.append(module.register_forward_hook(leave_activation))
             if getattr(module, "inplace", False):
                 in_place.append(module)
-                module.inplace = False
+                module.inplace = False  # type: ignore[assignment]
         handles.append(module.register_forward_hook(leave))
     try:
         yield where
@@ -120,4 +121,4 @@ def watching(model: nn.Module) -> Iterator[Where]:
         for handle in handles:
             handle.remove()
         for module in in_place:
-            module.inplace = True
+            module.inplace = True  # type: ignore[assignment]

@@ -37,16 +37,21 @@ def run_method(
     model: Model,
     inputs: Inputs,
     target: Target,
-    output: Tensor,
+    output: Tensor | None,
     *,
     batch_size: int,
     options: Mapping[str, Any],
     progress: Progress | None = None,
 ) -> Attribution:
-    """Run a method batch by batch for a target whose `output` the caller knows, and put the batches together."""
+    """Run a method batch by batch for a target, and put the batches together.
+
+    `output` is the value of the target where the caller knows it; else it is read off the method's own passes.
+    """
 
     def aim(start: int, rows: Inputs) -> tuple[Target, Callable[[], Tensor]]:
         stop = start + len(rows)
+        if output is None:
+            return _aim_at(target.rows(start, stop), entry, model, rows)
         return target.rows(start, stop), lambda: output[start:stop]
 
     return _run_batches(entry, model, inputs, aim, batch_size=batch_size, options=options, progress=progress)
@@ -61,18 +66,23 @@ def run_method_choosing(
     """
     import torch
 
-    from axioms.model.deferred import DeferredTarget
-
     if isinstance(wanted, torch.Tensor) and wanted.shape != (len(inputs),):
         raise InputError(f"target needs one class per example ({len(inputs)}); got {tuple(wanted.shape)}.")
 
     def aim(start: int, rows: Inputs) -> tuple[Target, Callable[[], Tensor]]:
         of_rows = wanted[start : start + len(rows)] if isinstance(wanted, torch.Tensor) else wanted
-        target = DeferredTarget(of_rows, model, rows)
-        # A method that does not say so may look at the target for the first time when it has changed the model.
-        return target if entry.settles else target.chosen, lambda: target.output
+        return _aim_at(of_rows, entry, model, rows)
 
     return _run_batches(entry, model, inputs, aim, batch_size=batch_size, options=options, progress=None)
+
+
+def _aim_at(wanted: Any, entry: Method, model: Model, rows: Inputs) -> tuple[Target, Callable[[], Tensor]]:
+    """Return the target of one batch, and what gives its output after the method has run."""
+    from axioms.model.deferred import DeferredTarget
+
+    target = DeferredTarget(wanted, model, rows)
+    # A method that does not say so may look at the target for the first time when it has changed the model.
+    return target if entry.settles else target.chosen, lambda: target.output
 
 
 def _run_batches(

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 class DeferredTarget(Target):
     """What a caller asks to be explained of one batch, chosen as soon as the batch's outputs are known.
 
+    A caller who has a target and lacks only its value may ask for that: `wanted` is a `Target` then.
+
     A method that `settles` says by `target.settle(outputs)` that it has run the model on the inputs as they are. Where
     the target is needed before, or none of its passes is such a one, the model is run once for it.
     """
@@ -31,7 +33,8 @@ class DeferredTarget(Target):
         """Choose the target from the model's outputs for this batch, unless it is chosen already."""
         if self._settled is None:
             outputs = outputs.detach()
-            chosen = choose(self._batch[0], outputs)
+            wanted = self._batch[0]
+            chosen = wanted if isinstance(wanted, Target) else choose(wanted, outputs)
             object.__setattr__(self, "_settled", (chosen, chosen(outputs)))
 
     @property

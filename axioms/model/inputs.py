@@ -123,14 +123,14 @@ class Inputs:
 
 def input_embedding(module: torch.nn.Module) -> torch.nn.Module:
     """Return the module that embeds `input_ids`: what get_input_embeddings() says, or its twin that is called."""
-    from torch import nn
+    from axioms.model.parts import parts_of
 
     named = getattr(module, "get_input_embeddings", lambda: None)()
     if named is None:
         raise InputError("the model has no get_input_embeddings(); pass the features as a tensor instead.")
     shape = getattr(getattr(named, "weight", None), "shape", None)
     # T5 names an embedding that its encoder shares weights with but does not call. The one called is the inner twin.
-    twins = [part for part in module.modules() if isinstance(part, nn.Embedding) and part.weight.shape == shape]
+    twins = [part for part in parts_of(module).embeddings if part.weight.shape == shape]
     return twins[-1] if named in twins and len(twins) > 1 else named
 
 

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from axioms.core.dtypes import keep_float64
 from axioms.core.errors import InputError
 from axioms.model.inputs import EMBEDDINGS, Inputs, input_embedding
+from axioms.model.parts import Parts, holding
 
 _LOCKS: WeakKeyDictionary[nn.Module, RLock] = WeakKeyDictionary()
 _LOCKS_LOCK = Lock()
@@ -74,12 +75,12 @@ class Model:
 
         Frozen, because an operand counts as a variable only if it depends on the input. Held by one thread at a time.
         """
-        with lock_of(self.module):
-            yield from self._at_rest()
+        with lock_of(self.module), holding(self.module) as parts:
+            yield from self._at_rest(parts)
 
-    def _at_rest(self) -> Iterator[None]:
-        modes = [(module, module.training) for module in self.module.modules()]
-        wanted = [parameter for parameter in self.module.parameters() if parameter.requires_grad]
+    def _at_rest(self, parts: Parts) -> Iterator[None]:
+        modes = [(module, module.training) for _, module in parts.named]
+        wanted = [parameter for parameter in parts.parameters if parameter.requires_grad]
         try:
             if any(training for _, training in modes):
                 self.module.eval()

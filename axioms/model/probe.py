@@ -29,6 +29,10 @@ ROWS = 1024
 TOKENS = {"cpu": 2048}
 """Most tokens of one forward pass over texts, by device: the activations of more do not fit a processor's cache."""
 TOKENS_ELSEWHERE = 65536
+NUMBERS = {"cpu": 16384}
+"""Most numbers of one forward pass over features that are no tokens, by device, for the same reason."""
+FEW = 8
+"""Rows that a pass over such features may have, however many numbers they are."""
 OVERHEAD = {"cpu": 32}
 """What a forward pass costs beside its tokens, by device, in tokens: the weights must be read once."""
 OVERHEAD_ELSEWHERE = 4096
@@ -71,6 +75,8 @@ def probe(
         order = torch.arange(len(example), device=example.device)
         if lengths is not None:
             order = lengths.argsort(descending=True, stable=True)
+        elif order.device.type in NUMBERS:
+            rows = min(rows, max(FEW, NUMBERS[order.device.type] // inputs.features[0].numel()))
         return questions.put_together(_parts(order, lengths, rows), lambda part: questions.values(part), progress)
 
 

@@ -15,11 +15,11 @@ from axioms.model.inputs import read_inputs
 from axioms.model.module import Model
 from axioms.model.removals import Removal
 from axioms.rewrites.apply import checked_rewrite
+from axioms.run.models import Models
 from axioms.spec import Run, Subject
 from axioms.spec.references import RewriteRef, SubjectRef
 from axioms.subjects.assets import Report
 from axioms.subjects.built import ONLY, BuiltSubject, Placement, Side, move_inputs
-from axioms.subjects.load import load_model
 from axioms.subjects.models.language import LanguageModel
 
 
@@ -37,7 +37,9 @@ def placement(run: Run) -> Placement:
     return Placement(device, getattr(torch, run.dtype))
 
 
-def load_models(subject: Subject, run: Run, spec_file: Path, report: Report | None) -> dict[str, LanguageModel]:
+def load_models(
+    subject: Subject, run: Run, spec_file: Path, report: Report | None, recent: Models
+) -> dict[str, LanguageModel]:
     """Return the subject's model, or both of a pair, by the name of its side, each placed as the run says."""
     if subject.pair is not None and subject.pair.left is not None and subject.pair.right is not None:
         references: dict[str, SubjectRef] = {"left": subject.pair.left, "right": subject.pair.right}
@@ -46,11 +48,7 @@ def load_models(subject: Subject, run: Run, spec_file: Path, report: Report | No
     else:  # the schema has ruled this out
         raise AssertionError("a subject is a model or a pair; one that a rewrite makes is built by `rewritten_subject`")
     place = placement(run)
-    models = {}
-    for name, reference in references.items():
-        models[name] = load_model(reference.name, reference.options, spec_file, run.seed, report)
-        models[name].module.to(place.device, place.dtype)
-    return models
+    return {name: recent.load(reference, run.seed, place, spec_file, report) for name, reference in references.items()}
 
 
 def placed_side(

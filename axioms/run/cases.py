@@ -9,6 +9,7 @@ from axioms.run.build import rewritten_subject
 from axioms.run.case import Case, Report
 from axioms.run.digests import descriptors, source_digest
 from axioms.run.memory import Key, Memory, digest_of, key_of
+from axioms.run.models import Models
 from axioms.run.requests import WHOLE
 from axioms.run.source import Source, open_source
 
@@ -17,7 +18,7 @@ class Cases:
     """Loads subjects and builds their shards; memory holds the recent ones, and knows which cannot be had."""
 
     def __init__(self, report: Report) -> None:
-        self._memory, self._report = Memory(), report
+        self._memory, self._report, self._models = Memory(), report, Models()
 
     def source(self, address: Address) -> Source:
         """Return the models and the data of a subject. Raises where its assets are missing."""
@@ -47,7 +48,7 @@ class Cases:
         for fixture in self._fixtures(address):
             if fixture["asset"] is not None:
                 self._memory.raise_failure(fixture["asset"])
-        return open_source(address.subject, address.run, address.file, self._report)
+        return open_source(address.subject, address.run, address.file, self._report, self._models)
 
     def _build(self, name: str, address: Address, shard: int) -> Case:
         source = self.source(address)

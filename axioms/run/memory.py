@@ -12,6 +12,8 @@ from axioms.core.errors import AssetMissing, NotApplicable
 
 RECENT = 10
 """Subjects and shards whose values stay in memory; models are large."""
+ALWAYS = ""
+"""The owner of values that are never forgotten."""
 
 Value = TypeVar("Value")
 
@@ -39,6 +41,7 @@ class Memory:
 
     def __init__(self) -> None:
         self._values: OrderedDict[str, dict[str, Any]] = OrderedDict()
+        self._always: dict[str, Any] = {}
         self._failures: dict[str, AssetMissing | NotApplicable] = {}
 
     def recall(self, key: Key, compute: Callable[[], Value]) -> Value:
@@ -75,6 +78,8 @@ class Memory:
 
     def _of_owner(self, owner: str) -> dict[str, Any]:
         """Return the values of an owner, which is now the most recent one."""
+        if owner == ALWAYS:
+            return self._always
         values = self._values.setdefault(owner, {})
         self._values.move_to_end(owner)
         while len(self._values) > RECENT:

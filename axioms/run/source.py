@@ -21,6 +21,7 @@ from axioms.core.errors import InputError, SubjectWarning
 from axioms.model.inputs import words_of
 from axioms.model.targets import Target, choose
 from axioms.run.build import load_models, placed_side
+from axioms.run.models import Models
 from axioms.spec import Run, Subject
 from axioms.subjects.assets import Report
 from axioms.subjects.built import BuiltSubject, Side
@@ -95,10 +96,12 @@ def shards_of(count: int, batch_size: int) -> tuple[Bounds, ...]:
     return tuple(zip(starts, [*starts[1:], count], strict=True))
 
 
-def open_source(subject: Subject, run: Run, spec_file: Path, report: Report | None = None) -> Source:
-    """Load the model or the pair and the data; fetching is reported to `report`."""
+def open_source(
+    subject: Subject, run: Run, spec_file: Path, report: Report | None = None, recent: Models | None = None
+) -> Source:
+    """Load the model or the pair and the data; `recent` has what is loaded already."""
     data = load_data(subject.data.name, subject.data.options, spec_file, report)
-    models = load_models(subject, run, spec_file, report)
+    models = load_models(subject, run, spec_file, report, recent or Models())
     if data.agreement is not None and not data.texts:
         agreement = data.agreement.for_model(next(iter(models.values())))
         data = replace(data, agreement=agreement, texts=agreement.texts)

@@ -11,6 +11,10 @@ from torch import Tensor
 import axioms
 from axioms.core.entries import Method
 from axioms.core.registry import METHODS
+from axioms.methods.running import run_method
+from axioms.model.inputs import read_inputs
+from axioms.model.module import Model
+from axioms.model.targets import Target
 from axioms.subjects.models.tiny import tiny
 
 IDS = torch.randint(3, 40, (5, 7), generator=torch.Generator().manual_seed(0))
@@ -73,6 +77,19 @@ def test_a_method_that_settles_nothing_gets_the_target_of_a_plain_pass(passes: t
         METHODS._entries.pop("halved")
     assert rows == [5, 5]
     _assert_predicted(model, attribution)
+
+
+@pytest.mark.parametrize(("method", "count"), [("attnlrp", 1), ("random", 1)])
+def test_the_output_of_a_known_target_costs_no_pass_of_its_own(
+    passes: tuple[Any, list[int]], method: str, count: int
+) -> None:
+    """`random` runs no pass itself, so that one is needed to know the output."""
+    module, rows = passes
+    model, inputs, target = Model(module), read_inputs(module, TEXT), Target(torch.tensor([3, 1, 4, 1, 5]))
+    attribution = run_method(METHODS.get(method), model, inputs, target, None, batch_size=5, options={})
+    assert rows == [5] * count
+    with torch.no_grad():
+        torch.testing.assert_close(attribution.output, target(model(inputs)), rtol=1e-5, atol=1e-5)
 
 
 def test_a_target_per_example_is_cut_up_with_the_batches(passes: tuple[Any, list[int]]) -> None:

@@ -427,22 +427,29 @@ ALL = {"loo", "gradient_x_input", "integrated_gradients", "attnlrp", "cp_lrp", "
 """Methods that exist for every model."""
 
 
-def test_every_architecture_is_a_subject(root: Path) -> None:
-    expanded = expand_file(root / "specs" / "always.yaml")
+EVERY_ONE = {"bert", "llama", "mamba"}
+"""Families on which the smoke tier tries every method; the others have three, and the rest in the full tier."""
+
+
+@pytest.mark.parametrize("name", ["always.yaml", "full/always.yaml"])
+def test_every_architecture_is_a_subject(root: Path, name: str) -> None:
+    expanded = expand_file(root / "specs" / name)
     by_label: dict[str, list[Check]] = {}
     for check in expanded.checks:
         by_label.setdefault(check.label or "", []).append(check)
-    assert set(by_label) == set(ARCHITECTURES)
-    for (name, checks), spec in zip(by_label.items(), expanded.specs, strict=True):
+    assert set(by_label) == set(ARCHITECTURES) - (EVERY_ONE if "full" in name else set())
+    for (label, checks), spec in zip(by_label.items(), expanded.specs, strict=True):
         assert spec.subject.model is not None
-        assert spec.subject.model.options == {"architecture": name}
+        assert spec.subject.model.options == {"architecture": label}
         wanted = {"batch_invariance", "precision", "purity"}
-        wanted |= {"padding_invariance"} if name != "vit" else set()
-        wanted |= {"backend_invariance"} if "sdpa" in ARCHITECTURES[name].backends else set()
+        wanted |= {"padding_invariance"} if label != "vit" else set()
+        wanted |= {"backend_invariance"} if "sdpa" in ARCHITECTURES[label].backends else set()
         assert wanted <= {check.function for check in checks}
         refused = {(check.function, check.method.label) for check in checks if check.refusal and check.method}
         assert all(
-            axiom in {"backend_invariance", "padding_invariance"} or label not in ALL for axiom, label in refused
+            axiom in {"backend_invariance", "padding_invariance"} or method not in ALL for axiom, method in refused
         )
-        assert {method.name for method in spec.methods} == EVERY_METHOD
+        has_every = "full" in name or label in EVERY_ONE
+        assert {method.name for method in spec.methods} == (EVERY_METHOD if has_every else {"loo", "attnlrp", "cp_lrp"})
+        assert {check.tier for check in checks} == {"full" if "full" in name else "smoke"}
         assert checks[0].function == "purity", "before any other check runs the methods"

@@ -22,6 +22,7 @@ from axioms.engine.parse import Call
 from axioms.engine.where import Where, watching
 from axioms.model.inputs import Inputs
 from axioms.model.module import Model
+from axioms.model.parts import parts_of
 
 
 def find_blocks(model: Model, inputs: Inputs) -> tuple[str, ...]:
@@ -68,7 +69,7 @@ def as_operations(
 
     A block is a function of its inputs that vary, all together; a block inside another is part of that one.
     """
-    modules = dict(model.named_modules())
+    modules = dict(parts_of(model).named) if paths else {}
 
     def enter(module: nn.Module, args: Any, kwargs: Any) -> None:
         where.opaque += 1  # no call in there is an operation of its own
