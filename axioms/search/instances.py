@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from axioms.search.strategies import COORDINATES, FEATURES, KINDS, NAMES, grow
 from axioms.subjects.models.expressions import (
+    Activation,
     Binary,
     Entry,
     Expression,
@@ -39,6 +40,14 @@ class Instance:
 def one_output(draw: st.DrawFn) -> Instance:
     """Draw a model of one expression."""
     return _at_a_point(draw, draw(_functions(3, KINDS[1:])))
+
+
+@st.composite
+def that_may_saturate(draw: st.DrawFn) -> Instance:
+    """Draw an expression, or 1 - relu(1 - expression): what is more than one adds nothing."""
+    x, one = draw(_functions(2)), Number(1.0)
+    saturated = Binary("-", one, Activation("relu", Binary("-", one, x)))
+    return _at_a_point(draw, draw(st.sampled_from([x, saturated])))
 
 
 @st.composite
@@ -90,7 +99,7 @@ STRATEGIES = {
     "antisymmetry": two_outputs,
     "scale": one_output,
     "null_player": with_null_feature,
-    "sensitivity": one_output,
+    "sensitivity": that_may_saturate,
     "symmetry": with_symmetry,
     "completeness": one_output,
     "path_antisymmetry": one_output,
