@@ -3,7 +3,7 @@
     captum:IntegratedGradients      an attribution class of captum.attr
     captum:package.module.Class     a class of one's own with captum's interface
     zennit:EpsilonPlus              a composite of zennit.composites
-    lxt:attnlrp                     always skipped, with the reason
+    lxt:attnlrp                     LXT's, in the environment of AXIOMS_LXT_PYTHON (methods/lxt); skipped without it
     python:package.module.function  any function (model, inputs, target, *, options), without registering it
 
 Names and options are checked against the tables here, so a spec is valid where the package is not installed; its
@@ -26,6 +26,7 @@ from axioms.core.imports import import_modules
 from axioms.core.registry import METHODS
 from axioms.engine.attribution import Decomposition
 from axioms.methods.captum_like import class_method
+from axioms.methods.lxt import VARIANTS, lxt
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -72,7 +73,7 @@ ZENNIT: dict[str, Options] = {
 GRADIENTS = ("BetaSmooth", "DeconvNet", "GuidedBackprop")
 """Composites that change a gradient: they start from 1, the others from the output, which they distribute."""
 
-LXT: dict[str, Options] = {"attnlrp": {}, "cp_lrp": {}}
+LXT: dict[str, Options] = {name: {} for name in VARIANTS}
 
 
 def captum(name: str, model: Model, inputs: Inputs, target: Target, **options: Any) -> Tensor | Decomposition:
@@ -136,15 +137,6 @@ def zennit(name: str, model: Model, inputs: Inputs, target: Target, **options: A
         start = torch.ones_like(output) if name in GRADIENTS else output.detach()
         (scores,) = torch.autograd.grad(output, features, start)
     return scores
-
-
-def lxt(name: str, model: Model, inputs: Inputs, target: Target) -> Tensor:
-    """Raise: LXT is never run in this process, where its patches would stay for every method after it."""
-    raise MissingPackage(
-        f"lxt:{name} cannot run here: LXT patches model classes for the whole process with no way back, and its "
-        "release 2.1 does not import with transformers 5. Install lxt==2.1 and transformers==4.52.4 in an environment "
-        f"of their own, as benchmarks/lxt_golden.py describes; {name} follows the same rules."
-    )
 
 
 def as_module(model: Model, inputs: Inputs, target: Target) -> nn.Module:
