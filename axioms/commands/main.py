@@ -13,9 +13,10 @@ from axioms.commands.audit import command as audit
 from axioms.commands.card import command as card
 from axioms.commands.explain import command as explain
 from axioms.commands.new import command as new
+from axioms.commands.plan import command as plan
 from axioms.core.errors import AxiomsError
 
-SUBCOMMANDS = (check, schema, report, rules, list, compare, assets, explain, falsify, init, new, audit, card)
+SUBCOMMANDS = (check, schema, report, rules, list, compare, assets, explain, falsify, init, new, audit, card, plan)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,0 +1,1 @@
+"""`axioms plan`: what a run would cost, before anything is spent."""
