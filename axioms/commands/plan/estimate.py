@@ -13,7 +13,7 @@ from axioms.commands.plan.loads import Load
 from axioms.commands.plan.sizes import Size
 from axioms.commands.plan.subjects import SizeUnknown, nothing_fetched, sizes_of_subject
 from axioms.core.errors import AxiomsError
-from axioms.run.cache import key_of
+from axioms.run.address import Address
 from axioms.spec import Check, Expanded
 
 Report = Callable[[str, int, int], None]
@@ -88,15 +88,8 @@ class Planner:
 
     def _add(self, plan: SpecPlan, check: Check) -> None:
         plan.checks += 1
-        plain = check.subject
-        if plain.pair is not None and plain.pair.model is not None:
-            plain = plain.model_copy(update={"model": plain.pair.model, "pair": None})
-        folder = str(check.file.parent)
-        run = check.run.model_dump()
-        subject, alone = (
-            key_of("", named.model_dump(mode="json"), run, folder).digest for named in (check.subject, plain)
-        )
-        sizes = self._sizes_of(plan, check, alone)
+        address = Address(check.subject, check.run, check.file)
+        sizes = self._sizes_of(plan, address.plain)
         if isinstance(sizes, str):
             plan.unknown[sizes] = plan.unknown.get(sizes, 0) + 1
             return
@@ -105,26 +98,23 @@ class Planner:
         for size in sizes.values():
             plan.assumed.update(dict.fromkeys(size.assumed))
         plan.means += _means(check) * max(size.examples for size in sizes.values())
-        for job in jobs_of(Planned(check, subject, alone, sizes)):
+        for job in jobs_of(Planned(check, address.name, address.plain.name, sizes)):
             if job.key in self._done:
                 plan.shared += 1
             else:
                 self._done.add(job.key)
                 plan.add(job)
 
-    def _sizes_of(self, plan: SpecPlan, check: Check, key: str) -> dict[str, Size] | str:
+    def _sizes_of(self, plan: SpecPlan, plain: Address) -> dict[str, Size] | str:
         """Return the sizes of the model by itself or of both of a pair; a sentence where nothing says how large."""
-        if key not in self._sizes:
-            subject = check.subject
-            if subject.pair is not None and subject.pair.model is not None:
-                subject = subject.model_copy(update={"model": subject.pair.model, "pair": None})
+        if plain.name not in self._sizes:
             started = time.perf_counter()
             try:
-                self._sizes[key] = sizes_of_subject(subject, check.run, check.file)
+                self._sizes[plain.name] = sizes_of_subject(plain.subject, plain.run, plain.file)
             except (SizeUnknown, AxiomsError) as error:
-                self._sizes[key] = str(error)
+                self._sizes[plain.name] = str(error)
             plan.building += time.perf_counter() - started
-        return self._sizes[key]
+        return self._sizes[plain.name]
 
 
 def _means(check: Check) -> int:

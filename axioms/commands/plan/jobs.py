@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from axioms.commands.plan.loads import Load, passes, removals
+from axioms.commands.plan.loads import Load, passes
+from axioms.commands.plan.measures import OWN, SWEPT, WALKED, WITH_LOO, WITHOUT_METHOD, by_engine, rerun, walks
 from axioms.commands.plan.methods import cost_of_method, cost_of_sweep
 from axioms.commands.plan.sizes import Size
-from axioms.core.registry import AXIOMS, METHODS
+from axioms.core.registry import AXIOMS
 from axioms.core.sweeps import KINDS
 from axioms.properties.helpers.accounts import ACCOUNTED
-from axioms.properties.helpers.walks import stops
-from axioms.run.case import LOO, identity
+from axioms.run.case import LOO
 from axioms.run.examples import EXAMPLES
-from axioms.run.exhibits import CONSERVING, is_made_of_rules
+from axioms.run.requests import CONSERVING, identity, is_made_of_rules
 from axioms.spec import Check, MethodRef
-
-REPEATED = 0.5
-"""The share of a sweep's questions that another of its settings has put: they rank most features alike."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +89,7 @@ def _measuring(planned: Planned, name: str, options: Mapping[str, Any], method: 
             loads = cost_of_sweep(size, kinds)
             yield _job("sweep", planned.subject, side, identity(tested), kinds, loads=loads)
         if name in WALKED:
-            loads = _walks(size, given)
+            loads = walks(size, given)
             what = ["walk", planned.subject, side, identity(tested), given.get("step"), given.get("chunk")]
             yield _job(*what, loads=loads)
         if name in OWN:
@@ -113,93 +110,6 @@ def _showing(planned: Planned) -> Iterator[Job]:
     for side, size in planned.sizes.items():
         what = ("shown", planned.subject, side, identity(method))
         if check.function == "loo_correlation" and side == "model" and size.half is not None:
-            yield _job(*what, loads=_rerun(size.first(EXAMPLES), method))
+            yield _job(*what, loads=rerun(size.first(EXAMPLES), method))
         if check.function in CONSERVING and is_made_of_rules(method.name):
-            yield _job(*what, "accounts", loads=_by("ledger", _rerun(size.first(ACCOUNTED), method)))
-
-
-def _rerun(size: Size, method: MethodRef) -> list[Load]:
-    """The method, after a forward pass that knows the output."""
-    return [passes(size), *cost_of_method(method, size)[0]]
-
-
-def _by(engine: Any, loads: list[Load]) -> list[Load]:
-    return [replace(load, engine=engine) if load.engine == "rules" else load for load in loads]
-
-
-def _walks(size: Size, options: Mapping[str, Any]) -> list[Load]:
-    """Both ways, whose last step is the same; what is removed first may stand anywhere, so that no prefix is kept."""
-    chunk, step = options.get("chunk") or 1, options.get("step") or 1
-    steps = [len(stops(-(-units // chunk), step)) for units in size.units]
-    return [removals(size, [max(0.0, 2.0 * count - 1) for count in steps])]
-
-
-def _walks_of_sweep(size: Size, method: MethodRef, options: Mapping[str, Any]) -> list[Load]:
-    from axioms.engine.handlers.sweep import distinct
-
-    settings = len(distinct(options.get("sweep", KINDS), range(1, size.layers + 1)))
-    return [load.times(1 + (settings - 1) * (1 - REPEATED)) for load in _walks(size, options)]
-
-
-def _purity(size: Size, method: MethodRef, options: Mapping[str, Any]) -> list[Load]:
-    return [*_rerun(size, method), passes(size)]
-
-
-def _again(size: Size, method: MethodRef, options: Mapping[str, Any]) -> list[Load]:
-    return _rerun(size, method)
-
-
-def _alone(size: Size, method: MethodRef, options: Mapping[str, Any]) -> list[Load]:
-    return _rerun(size.with_examples(size.examples, 1), method)
-
-
-def _padded(size: Size, method: MethodRef, options: Mapping[str, Any]) -> list[Load]:
-    return [passes(size), *_rerun(size, method)]
-
-
-def _precision(size: Size, method: MethodRef, options: Mapping[str, Any]) -> list[Load]:
-    runs = 2 if size.dtype == "float64" else 3
-    return [load.times(runs) for load in _rerun(size, method)]
-
-
-def _engines(size: Size, method: MethodRef, options: Mapping[str, Any]) -> list[Load]:
-    takes = METHODS.get(method.name).takes("engine")
-    return [passes(size, "rules", 1, 1), passes(size, "explicit", 1, 1)] if takes else []
-
-
-def _ledger(size: Size, method: MethodRef, options: Mapping[str, Any]) -> list[Load]:
-    return _by("ledger", _alone(size, method, options))
-
-
-def _cost(size: Size, method: MethodRef, options: Mapping[str, Any]) -> list[Load]:
-    """On the first batch, between two passes of CP-LRP, and one to warm up."""
-    batch, rounds = size.first(size.batch_size), options.get("rounds", 5)
-    return [
-        passes(batch, "rules", 2 * rounds + 1, 2 * rounds + 1),
-        *(load.times(rounds) for load in _rerun(batch, method)),
-    ]
-
-
-def _observed(size: Size, method: MethodRef, options: Mapping[str, Any]) -> list[Load]:
-    return [passes(size, "observe", 1)]
-
-
-Own = Callable[[Size, MethodRef, Mapping[str, Any]], list[Load]]
-OWN: dict[str, Own] = {
-    "purity": _purity,
-    "backend_invariance": _again,
-    "batch_invariance": _alone,
-    "padding_invariance": _padded,
-    "precision": _precision,
-    "engine_agreement": _engines,
-    "ledger": _ledger,
-    "cost": _cost,
-    "attention_flatness": _observed,
-    "bypass_perturbation": _walks_of_sweep,
-}
-"""What an axiom runs for itself, on one side."""
-WITHOUT_METHOD = ("ledger", "cost", "engine_agreement", "bypass_gain", "bypass_perturbation", "attention_flatness")
-"""Axioms of a method that do not look at its relevance on all examples."""
-WITH_LOO = ("loo_correlation", "bypass_gain", "attention_flatness")
-SWEPT = ("bypass_gain", "bypass_perturbation", "attention_flatness")
-WALKED = ("perturbation", "insertion_deletion")
+            yield _job(*what, "accounts", loads=by_engine("ledger", rerun(size.first(ACCOUNTED), method)))

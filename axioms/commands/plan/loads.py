@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from axioms.commands.plan.sizes import Size
-from axioms.model.probe import OVERHEAD, ROWS, TOKENS
+from axioms.model.probe import FEW, NUMBERS, OVERHEAD, ROWS, TOKENS
 
 Engine = Literal["plain", "rules", "explicit", "gates", "observe", "ledger"]
 """Who runs a pass: torch alone, or torch with the engine's handlers around each of its calls."""
@@ -81,7 +81,8 @@ def removals(size: Size, counts: Sequence[float], is_prefix_kept: bool = False) 
 
 def _most(size: Size, length: int) -> int:
     """Return how many rows of this length go into one forward pass."""
-    return ROWS if size.half is None else min(ROWS, max(1, TOKENS["cpu"] // max(1, length)))
+    most = max(FEW, NUMBERS["cpu"] // size.padded) if size.half is None else TOKENS["cpu"] // max(1, length)
+    return min(ROWS, max(1, most))
 
 
 def _calls(size: Size, counts: Sequence[float], *, is_causal: bool) -> float:

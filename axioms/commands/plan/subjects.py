@@ -19,7 +19,6 @@ from axioms.commands.plan.sizes import Size, size_of
 from axioms.core.errors import AssetMissing, AxiomsError
 from axioms.model.inputs import EMBEDDINGS, Inputs, input_embedding, read_inputs
 from axioms.model.module import Model
-from axioms.run.build import fit
 from axioms.spec import Run, Subject
 from axioms.subjects.assets.hub import snapshot
 from axioms.subjects.assets.store import OFFLINE
@@ -59,19 +58,16 @@ def nothing_fetched() -> Iterator[None]:
 
 
 def sizes_of_subject(subject: Subject, run: Run, spec_file: Path) -> dict[str, Size]:
-    """Return the size of each side of a subject; a side that a rewrite makes is as large as the model it is made of."""
-    pair = subject.pair
-    if pair is not None and pair.left is not None and pair.right is not None:
+    """Return the size of the model, or of both of a pair; a model that a rewrite makes is as large as its original."""
+    pair, references = subject.pair, {ONLY: subject.model}
+    if pair is not None:
         references = {"left": pair.left, "right": pair.right}
-    else:
-        reference = subject.model if pair is None else pair.model
-        assert reference is not None
-        references = {ONLY: reference}
     sizes = {}
     for name, reference in references.items():
+        assert reference is not None
         found = _find_model(reference.name, reference.options, spec_file, run.seed)
         sizes[name] = _size(found, subject, run, spec_file)
-    return sizes if pair is None or ONLY not in sizes else {"left": sizes[ONLY], "right": sizes[ONLY]}
+    return sizes
 
 
 @dataclass(frozen=True)
@@ -176,7 +172,7 @@ def _size_here(model: LanguageModel, data: Data, subject: Subject, run: Run) -> 
     place = Placement(torch.device("cpu"), getattr(torch, run.dtype))
     module = model.module.to(place.dtype)
     if data.agreement is not None and not data.texts:
-        data = fit(data, model)
+        data = replace(data, texts=data.agreement.for_model(model).texts)
     examples, given = len(data.texts), data.inputs
     if data.texts:
         given = tokenize(model, _some(data.texts), data.max_length).inputs

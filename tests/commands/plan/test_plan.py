@@ -44,7 +44,7 @@ def record(axiom: str) -> str:
 def test_passes_are_those_of_the_method_and_of_leave_one_out(planned: object) -> None:
     plan = planned(record("loo_correlation"))  # type: ignore[operator]
     # Built, leave-one-out's own, its removals of 8 + 7 + 6 + 5 tokens, AttnLRP, and the first three texts once more.
-    assert plan.forward == 4 + (4 + 26) + 4 + (3 + 3)
+    assert plan.forward == 4 + (4 + 26) + 4 + 3
     assert plan.backward == 4 + 3
     assert plan.checks == 1
     assert not plan.unknown
@@ -57,13 +57,13 @@ def test_what_specs_share_is_counted_once(planned: object) -> None:
     assert again.forward == again.backward == 0
     assert first.shared == 0
     assert again.shared > 0
-    assert other.forward == 4 + (3 + 3)  # the subject and leave-one-out are known by now
+    assert other.forward == 4 + 3  # the subject and leave-one-out are known by now
 
 
 def test_passes_are_linear_in_the_examples(planned: object) -> None:
     """Lengths of the random tokens repeat after five examples."""
     few, many = (planned(record("loo_correlation"), n=n) for n in (5, 50))  # type: ignore[operator]
-    shown = 3 + 3
+    shown = 3
     assert many.forward - shown == pytest.approx(10 * (few.forward - shown))
 
 
