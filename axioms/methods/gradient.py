@@ -26,11 +26,16 @@ def differentiate(model: Model, inputs: Inputs, target: Target) -> Tensor:
     """Return the gradient of every example's target with respect to its own features, where they are."""
     import torch
 
-    features = inputs.features.detach().requires_grad_()
-    outputs = model(inputs.with_features(features))
-    target.settle(outputs)
-    (gradient,) = torch.autograd.grad(target(outputs).sum(), features)
-    return gradient
+    from axioms.model.tail import differentiate_short
+
+    def compute(model: Model) -> Tensor:
+        features = inputs.features.detach().requires_grad_()
+        outputs = model(inputs.with_features(features))
+        target.settle(outputs)
+        (gradient,) = torch.autograd.grad(target(outputs).sum(), features)
+        return gradient
+
+    return differentiate_short(model, inputs, target, compute)
 
 
 @method("gradient", passes=1, composite=plain_composite, settles=True)

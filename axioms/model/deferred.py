@@ -37,6 +37,10 @@ class DeferredTarget(Target):
             chosen = wanted if isinstance(wanted, Target) else choose(wanted, outputs)
             object.__setattr__(self, "_settled", (chosen, chosen(outputs)))
 
+    def reconsider(self) -> None:
+        """Forget what was chosen: the outputs were not the model's."""
+        object.__setattr__(self, "_settled", None)
+
     @property
     def chosen(self) -> Target:
         """The target itself."""

@@ -3,12 +3,14 @@
 In the last layer of a classifier that reads its first token, or of a language model that reads its last, queries, the
 output projection and the MLP of all other tokens come to nothing. Which linear maps these are is seen in a backward
 pass over a few tokens: those whose gradient is zero but at that token. In their outputs all other tokens become NaN,
-which reaches the model's outputs if anything does look at them; then the model is run as it is.
+which reaches the model's outputs if anything does look at them; then the model is run as it is. In a pass with
+gradients they become zero instead, because NaN times no gradient is NaN, and whether anything looks at them is seen by
+the gradient that arrives there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, Literal
@@ -19,13 +21,19 @@ from torch import Tensor, nn
 
 from axioms.model.inputs import EMBEDDINGS, Inputs
 from axioms.model.module import Model
+from axioms.model.targets import Target
 
 TOKENS = 4
 """Tokens of the text on which a model is looked at."""
 LINEAR = ("Linear", "Conv1D")
 """Classes of modules that map every token by itself; the second is the one of transformers for GPT-2."""
 
+MANY = 128
+"""Tokens of a batch that make it worth looking for the tail in a pass with gradients."""
+
 Place = Literal["first", "read"]
+Carry = Callable[[Tensor, Tensor], object]
+"""Called with a value and what has been made of it by leaving tokens out or putting them back."""
 _TAILS: WeakKeyDictionary[nn.Module, dict[str, Place]] = WeakKeyDictionary()
 
 
@@ -58,6 +66,58 @@ class TailModel(Model):
             _TAILS[self.module] = {}
             return super().run(inputs)
         return outputs, returned
+
+
+class DifferentiableTail(Model):
+    """The same for one pass with gradients, after which it knows whether that pass was exact."""
+
+    def __init__(self, module: nn.Module, carry: Carry | None = None) -> None:
+        super().__init__(module)
+        self._carry = carry
+        self._arrived: list[Tensor] = []
+
+    def run(self, inputs: Inputs) -> tuple[Tensor, Any]:
+        """Return the outputs for these inputs, and what the module itself returned."""
+        with ExitStack() as stack:
+            for path, place in _TAILS[self.module].items():
+                part, index = self.module.get_submodule(path), _index(inputs, place)
+                stack.enter_context(_only_at(part, index, inputs, 0.0, self._carry, self._watch))
+            return super().run(inputs)
+
+    @property
+    def was_exact(self) -> bool:
+        """Whether gradients came to the tokens that are read, and none to any other."""
+        return bool(self._arrived) and bool(torch.stack(self._arrived).all())
+
+    def _watch(self, whole: Tensor, rows: Tensor, index: Tensor) -> None:
+        def arrive(gradient: Tensor) -> None:
+            self._arrived.append(torch.count_nonzero(gradient) == torch.count_nonzero(gradient[rows, index]))
+
+        if whole.requires_grad:
+            whole.register_hook(arrive)
+
+
+def differentiate_short(
+    model: Model,
+    inputs: Inputs,
+    target: Target,
+    compute: Callable[[Model], Tensor],
+    carry: Carry | None = None,
+) -> Tensor:
+    """Return what `compute` makes of a model by one forward and one backward pass, over a short tail where it has one.
+
+    `carry` is told what becomes of a value. The target is settled anew where the pass turns out not to be exact.
+    """
+    is_plain = type(model).run is Model.run and type(model).__call__ is Model.__call__
+    if not is_plain or inputs.features.shape[:2].numel() < MANY or with_short_tail(model, inputs) is model:
+        return compute(model)
+    short = DifferentiableTail(model.module, carry)
+    computed = compute(short)
+    if short.was_exact:
+        return computed
+    _TAILS[model.module] = {}
+    target.reconsider()
+    return compute(model)
 
 
 def find_tail(model: Model, inputs: Inputs) -> dict[str, Place]:
@@ -114,18 +174,39 @@ def _noting(module: nn.Module, calls: list[Tensor]) -> Iterator[None]:
 
 
 @contextmanager
-def _only_at(module: nn.Module, index: Tensor, inputs: Inputs) -> Iterator[None]:
-    """Compute a linear map of batch x tokens x width at one token of every text; the rest of its output is NaN."""
+def _only_at(
+    module: nn.Module,
+    index: Tensor,
+    inputs: Inputs,
+    rest: float = torch.nan,
+    carry: Carry | None = None,
+    watch: Callable[[Tensor, Tensor, Tensor], None] | None = None,
+) -> Iterator[None]:
+    """Compute a linear map of batch x tokens x width at one token of every text; the rest of its output is `rest`.
+
+    Leaving out and putting back are no operations of the model: no mode sees them.
+    """
     shape, rows = inputs.features.shape[:2], torch.arange(len(inputs), device=index.device)
 
     def gather(module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        return (args[0][rows, index].unsqueeze(1), *args[1:]) if args[0].shape[:2] == shape else None
+        if args[0].shape[:2] != shape:
+            return None
+        with torch._C.DisableTorchFunction():
+            alone = args[0][rows, index].unsqueeze(1)
+        if carry is not None:
+            carry(args[0], alone)
+        return (alone, *args[1:])
 
     def spread(module: nn.Module, args: tuple[Any, ...], output: Tensor) -> Tensor | None:
         if output.shape[:2] != (shape[0], 1):
             return None
-        whole = output.new_full((*shape, *output.shape[2:]), torch.nan)
-        whole[rows, index] = output[:, 0]
+        with torch._C.DisableTorchFunction():
+            whole = output.new_full((*shape, *output.shape[2:]), rest)
+            whole[rows, index] = output[:, 0]
+        if carry is not None:
+            carry(output, whole)
+        if watch is not None:
+            watch(whole, rows, index)
         return whole
 
     handles = [module.register_forward_pre_hook(gather), module.register_forward_hook(spread)]

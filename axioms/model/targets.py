@@ -54,6 +54,9 @@ class Target:
         A target that is still to be chosen (model/deferred.py) is chosen from them; all others ignore it.
         """
 
+    def reconsider(self) -> None:
+        """Hear that what was last settled from were not the model's outputs after all."""
+
     def rows(self, start: int, stop: int) -> Target:
         """Return the target of some of the examples."""
         return self._map(slice(start, stop))

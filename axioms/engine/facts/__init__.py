@@ -7,7 +7,7 @@ facts, kept as a tensor of codes that is moved by the same calls as the values, 
 This is the only module that sets an attribute on a tensor.
 """
 
-from axioms.engine.facts.access import give, held_entries, hold, is_variable, of, survey, variables, vary
+from axioms.engine.facts.access import give, held_entries, hold, is_variable, note, of, survey, variables, vary
 from axioms.engine.facts.crossing import cross, write
 from axioms.engine.facts.record import PLAIN, Facts, Mixture, Origin
 
@@ -21,6 +21,7 @@ __all__ = [
     "held_entries",
     "hold",
     "is_variable",
+    "note",
     "of",
     "survey",
     "variables",

@@ -22,6 +22,7 @@ from axioms.engine.parse import Call
 from axioms.engine.where import Where, watching
 from axioms.model.inputs import Inputs
 from axioms.model.module import Model
+from axioms.model.tail import differentiate_short
 from axioms.model.targets import Target
 
 OURS = "axioms."
@@ -119,6 +120,23 @@ class Propagation(Interpreter):
 
 def propagate(model: Model, inputs: Inputs, target: Target, composite: Composite) -> Tensor:
     """Return the relevance of every feature: Gradient x Input on the graph that the composite's rules make."""
+    is_watched = ledger.ACTIVE.get() is not None or tap.ACTIVE.get() is not None
+    if is_watched or composite.has(BLOCK) or not all(_is_ours(entry.rule) for entry in composite.entries):
+        return _propagate(model, inputs, target, composite)
+    return differentiate_short(
+        model,
+        inputs,
+        target,
+        lambda model: _propagate(model, inputs, target, composite),
+        lambda value, part: facts.note(part, facts.of(value)),
+    )
+
+
+def _is_ours(rule: RuleRef | None) -> bool:
+    return rule is None or RULES.get(rule.name).is_ours
+
+
+def _propagate(model: Model, inputs: Inputs, target: Target, composite: Composite) -> Tensor:
     features = inputs.features.detach().requires_grad_()
     outputs = forward(model, inputs.with_features(features), composite)
     target.settle(outputs)
