@@ -14,11 +14,15 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 LOWER = (torch.float32, torch.float16, torch.bfloat16)
+INTEGERS = (torch.int64, torch.int32)
 CASTS = {"float": torch.float32, "half": torch.float16, "bfloat16": torch.bfloat16}
 
 
 class KeepFloat64(TorchFunctionMode):
-    """While active, a cast of a float64 tensor to a lower precision returns the tensor itself."""
+    """While active, casting float64 to a lower precision returns the tensor itself, and integers become float64.
+
+    Positions are integers that older models cast by `float()` and multiply with frequencies, which stay float64.
+    """
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -32,6 +36,8 @@ class KeepFloat64(TorchFunctionMode):
                 return args[0]
             if kwargs.get("dtype") in LOWER:  # softmax(x, dtype=torch.float32), sum(..., dtype=...)
                 kwargs = {**kwargs, "dtype": torch.float64}
+        elif args and isinstance(args[0], Tensor) and name == "float" and args[0].dtype in INTEGERS:
+            return args[0].double()
         return func(*args, **kwargs)
 
 
