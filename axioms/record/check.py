@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pydantic import Field
+
 from axioms.record.claim import ClaimVerdict
 from axioms.record.parts import (
     Comparison,
@@ -92,6 +94,8 @@ class CheckRecord(Located):
     table: TablePlace | None
     worst: str
     """The example that speaks most against the bound, in words."""
+    notes: list[str] = Field([])
+    """How it was computed, where there is something to say: a model that could not reuse what removals share."""
     examples: list[Example]
     accounts: dict[str, Account]
     """Of a check of conservation, by side."""

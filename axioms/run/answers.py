@@ -13,6 +13,8 @@ from axioms.run.requests import Request
 
 Answer = Mapping[str, Values]
 """Arrays by name: metrics with one value per example, or JSON."""
+NOTES = "_notes"
+"""Beside the metrics, as JSON: sentences about how they were computed, where there is something to say."""
 
 
 class Executor(Protocol):

@@ -14,6 +14,7 @@ from axioms.engine.attribution import Attribution, Swept
 from axioms.methods.running import check_finite, run_method, run_sweep
 from axioms.model.inputs import Inputs
 from axioms.model.module import Model
+from axioms.model.notes import note
 from axioms.model.targets import Target
 from axioms.properties.helpers.views import PairView, SideView
 from axioms.run.memory import ALWAYS, Key, Memory, key_of
@@ -78,7 +79,7 @@ class Case:
         key = self.key("attribution", side, identity(method))
         if method == LOO:  # nothing costs more, and other specs refer to it when the shard is long forgotten
             key = key_of(ALWAYS, key)
-        return self.memory.recall(key, attribute)
+        return _noted(self.memory.recall(key, attribute))
 
     def sweep(self, method: MethodRef, side: str, kinds: Sequence[str]) -> Swept:
         """Return the relevance on one side with the softmax bypassed in some layers, for every setting."""
@@ -117,8 +118,8 @@ class Case:
         if entry.takes("seed"):
             options.setdefault("seed", self.run.seed)
         progress = partial(self.report, method.label)
-        return run_method(
-            entry, model, inputs, target, output, batch_size=batch_size, options=options, progress=progress
+        return _noted(
+            run_method(entry, model, inputs, target, output, batch_size=batch_size, options=options, progress=progress)
         )
 
     def remember(self, side: str, what: Hashable, compute: Callable[[], Value]) -> Value:
@@ -126,6 +127,13 @@ class Case:
         if self.plain is not None and side == "left":
             return self.plain.remember(ONLY, what, compute)
         return self.memory.recall(self.key("remembered", side, what), compute)
+
+
+def _noted(attribution: Attribution) -> Attribution:
+    """Return an attribution, and say again what there was to say when it was computed."""
+    for sentence in attribution.notes:
+        note(sentence)
+    return attribution
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from axioms.core.entries import Axiom
 from axioms.core.registry import AXIOMS
 from axioms.core.values import Values
 from axioms.run.address import Address
-from axioms.run.answers import Executor
+from axioms.run.answers import NOTES, Executor
 from axioms.run.requests import measurement
 from axioms.spec import MethodRef
 from axioms.spec.metrics import split_metric
@@ -23,9 +24,11 @@ def measure(
 ) -> Measurement:
     """Return everything that an axiom measures of a method on a subject."""
     axiom = AXIOMS.get(name)
-    values = joined(axiom, executor.answers(address, measurement(name, options, method)))
+    answers = executor.answers(address, measurement(name, options, method))
+    values = joined(axiom, [{full: part for full, part in answer.items() if full != NOTES} for answer in answers])
+    notes = dict.fromkeys(note for answer in answers if NOTES in answer for note in json.loads(str(answer[NOTES])))
     kinds = {full: axiom.metrics[_metric(axiom, full)].kind for full in values}
-    return Measurement(values, kinds, address.run.confidence, address.run.seed)
+    return Measurement(values, kinds, address.run.confidence, address.run.seed, tuple(notes))
 
 
 def joined(axiom: Axiom, parts: Sequence[Mapping[str, Values]]) -> Mapping[str, Values]:

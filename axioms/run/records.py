@@ -78,6 +78,7 @@ def record(result: Result, nodeid: str) -> CheckRecord:
         reported=dict(check.reported),
         table=None if check.table is None else TablePlace(name=check.table.name, block=check.table.block),
         worst=result.worst,
+        notes=list(measurement.notes),
         examples=list(result.examples),
         accounts={side: _account(account) for side, account in result.accounts.items()},
         run=Setting(**result.run.model_dump()),

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+
+import numpy as np
 
 from axioms.core.entries import Axiom
 from axioms.core.registry import AXIOMS
 from axioms.core.values import Values
+from axioms.model.notes import taking_notes
 from axioms.run.address import Address, Opened
+from axioms.run.answers import NOTES
 from axioms.run.case import Case, Report
 from axioms.run.cases import Cases
 from axioms.run.exhibits import accounts, shown_examples
@@ -37,7 +42,9 @@ class Worker:
         """Answer a request on one shard. Errors in a model or a method are raised."""
         case = self.cases.case(address, shard)
         if request.what == "measurement":
-            return _measure(case, AXIOMS.get(request.axiom), request)
+            with taking_notes() as notes:
+                measured = _measure(case, AXIOMS.get(request.axiom), request)
+            return {**measured, NOTES: np.array(json.dumps(list(notes)))} if notes else measured
         assert request.method is not None
         if request.what == "examples":
             return shown_examples(case, request.axiom, request.method)

@@ -40,6 +40,8 @@ class Measurement:
     kinds: Mapping[str, str]
     confidence: float
     seed: int
+    notes: tuple[str, ...] = ()
+    """Sentences about how it was computed, such as why leave-one-out could not reuse what removals share."""
 
     def quantity(self, name: str) -> Quantity:
         """Return `left.pearson.mean`, or a scalar, vector or curve by its name."""

@@ -10,6 +10,7 @@ import pytest
 
 from axioms.core.registry import METHODS
 from axioms.record import CheckRecord, RuleRecord
+from axioms.run.cache import Cache
 from axioms.run.records import method_records, record
 from axioms.run.runner import Result, Runner
 from axioms.spec import expand_file
@@ -85,3 +86,20 @@ def test_the_rules_of_methods() -> None:
     assert methods["cp_lrp"].rules is not None
     assert methods["cp_lrp"].rules["softmax"] == RuleRecord(name="stop", options={})
     assert set(method_records(METHODS)) == set(METHODS)
+
+
+def test_how_it_was_computed_is_in_the_record_of_every_check_that_rests_on_it(
+    write_spec: Write, tmp_path: Path
+) -> None:
+    """A state space model cannot reuse what removals share; also said where leave-one-out was computed before."""
+    text = SUBJECT.replace("bert", "mamba") + "methods: [loo, gradient_x_input]\n"
+    checks = "checks: [{axiom: conservation, record: [ratio.mean]}, {axiom: loo_correlation, record: [pearson.mean]}]"
+    file = write_spec(f"{text}{checks}\n")
+    names = [check.notes for _, check in run(file).values()]
+    (sentence,) = names[0]
+    assert "recurrent state" in sentence
+    assert names == [[sentence], [], [sentence], [sentence]], "Gradient x Input needs leave-one-out to be compared"
+    for _ in range(2):  # measured, and read from the disk
+        results = [Runner(cache=Cache(tmp_path / "cache")).run(check) for check in expand_file(file).checks]
+        assert [list(result.measurement.notes) for result in results] == names
+        assert all("_notes" not in result.measurement.values for result in results)

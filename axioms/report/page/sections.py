@@ -180,7 +180,7 @@ def _reason(check: AnyCheck) -> str:
     if isinstance(check, ErrorCheck):
         return f"{check.error} ({check.where})" if check.where else check.error
     reason = check.reason if not check.passed or check.verdict == "refused" else ""
-    return "; ".join(text for text in (reason, check.because) if text)
+    return "; ".join(text for text in (reason, check.because, *check.notes) if text)
 
 
 def _lines(check: CheckRecord) -> list[Line]:
