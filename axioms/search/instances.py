@@ -57,6 +57,14 @@ def two_outputs(draw: st.DrawFn) -> Instance:
 
 
 @st.composite
+def two_classes(draw: st.DrawFn) -> Instance:
+    """Draw two expressions, of which the second may be minus the first: evidence for one class against another."""
+    first = draw(_functions(2))
+    opposite = Binary("*", Number(-1.0), first)
+    return _at_a_point(draw, first, draw(st.one_of(st.just(opposite), _functions(2))))
+
+
+@st.composite
 def with_null_feature(draw: st.DrawFn) -> Instance:
     """Draw an expression of a and b, and put c into it so that it changes nothing."""
     leaves: st.SearchStrategy[Expression] = st.sampled_from(NAMES[:2]).map(Variable)
@@ -103,7 +111,7 @@ STRATEGIES = {
     "symmetry": with_symmetry,
     "completeness": one_output,
     "path_antisymmetry": one_output,
-    "target_sensitivity": two_outputs,
+    "target_sensitivity": two_classes,
 }
 """The exact axioms of one model, and what they are asked of."""
 
