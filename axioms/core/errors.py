@@ -56,6 +56,10 @@ class AssetMissing(AxiomsError):
         self.asset = asset
 
 
+class ClusterError(AxiomsError):
+    """A cluster that cannot be used, or that can no longer be: the run ends here."""
+
+
 class NotApplicable(AxiomsError):
     """A rewrite whose pattern does not occur in the model."""
 

@@ -12,6 +12,7 @@ import pytest
 from axioms.core.errors import (
     AssetMissing,
     AxiomsError,
+    ClusterError,
     MissingPackage,
     NotApplicable,
     NotDefined,
@@ -19,6 +20,7 @@ from axioms.core.errors import (
     display_path,
 )
 from axioms.core.workers import share_threads, this_worker
+from axioms.plugin.cluster import start_of
 from axioms.plugin.options import CLAIMS, assets_required, cache_of, overrides, rerun_command
 from axioms.plugin.progress import Progress
 from axioms.report.text import effect, show
@@ -50,7 +52,7 @@ def axioms_runner(request: pytest.FixtureRequest) -> Generator[Runner]:
     share_threads(this_worker())
     cache = cache_of(request.config)
     checks = [item.check for item in request.session.items if hasattr(item, "check") and not _is_skipped(item)]
-    yield Runner(overrides(request.config), Progress(request.config), cache, checks)
+    yield Runner(overrides(request.config), Progress(request.config), cache, checks, start_of(request.config))
     if cache.reused:
         request.config.stash[REUSED] = (cache.reused, cache.reused + cache.measured)
 
@@ -70,6 +72,8 @@ def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> N
         check = check.but(refusal=True)
     try:
         result = runner.run(check)
+    except ClusterError as error:
+        pytest.exit(str(error), returncode=pytest.ExitCode.TESTS_FAILED)
     except MissingPackage as error:
         pytest.skip(str(error))
     except AssetMissing as error:

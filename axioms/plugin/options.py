@@ -49,6 +49,11 @@ def _add_what_runs(group: pytest.OptionGroup) -> None:
     group.addoption("--axioms-dtype", choices=DTYPES, help="compute in this dtype instead of the specs' own")
     group.addoption("--axioms-methods", metavar="GLOB", help="only methods whose label matches, for example 'attn*'")
     group.addoption(
+        "--axioms-cluster",
+        metavar="ADDRESS",
+        help="compute on Ray: local:N (N workers on this machine), auto (the running cluster) or ray://host:port",
+    )
+    group.addoption(
         "--axioms-offline",
         action="store_true",
         help="fetch nothing: checks whose model or data is not in the cache are skipped (AXIOMS_OFFLINE=1)",

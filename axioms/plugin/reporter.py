@@ -12,6 +12,7 @@ from _pytest.junitxml import xml_key  # as pytest's own `record_testsuite_proper
 
 from axioms.core.errors import display_path
 from axioms.core.files import write_whole
+from axioms.plugin.cluster import cluster_line, cluster_record
 from axioms.plugin.gate import gate_of
 from axioms.plugin.items import REUSED
 from axioms.plugin.stated import complete
@@ -86,6 +87,7 @@ class Reporter:
 
         status = STATUS.get(int(exitstatus), "failed")
         complete(self.results, self._root, checks_above(session.config))
+        self.results.cluster = cluster_record(session.config)
         self._add_to_junit(session.config)
         if self._gate is not None:
             self._gate.close(saved_of(self.results.record(status)), finished=status != "interrupted")
@@ -121,6 +123,8 @@ class Reporter:
         if terminalreporter.config.get_verbosity() > 0:
             width = max(terminalreporter._tw.fullwidth, 60)
             lines = [*closing_lines(self.results.checks, width), "", *self._other_files(), ""]
+        if self.results.cluster is not None:
+            lines.append(cluster_line(self.results.cluster))
         if REUSED in terminalreporter.config.stash:
             reused, of = terminalreporter.config.stash[REUSED]
             lines.append(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from axioms.plugin.cluster import check_cluster
 from axioms.plugin.options import add_suite, apply_switches, import_own, is_worker, overrides, read_added
 from axioms.plugin.reporter import LastLine, Reporter
 from axioms.spec import TIERS
@@ -26,6 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
     add_suite(config)
     import_own(config)
     read_added(config)
+    check_cluster(config)
     if not is_worker(config):
         if config.getoption("--axioms-resume"):
             config.issue_config_time_warning(pytest.PytestWarning(RESUME), stacklevel=2)

@@ -22,13 +22,16 @@ from axioms.record.parts import (
 from axioms.record.run import (
     RESULTS,
     SCHEMA_VERSION,
+    ClusterRecord,
     Drift,
     Environment,
+    LossRecord,
     MethodRecord,
     RuleRecord,
     RunInfo,
     RunRecord,
     Status,
+    WorkerRecord,
     read_record,
 )
 from axioms.record.shown import Account, AccountRow, Example, ImageExample, SentenceExample, TextExample
@@ -43,6 +46,7 @@ __all__ = [
     "ClaimRecord",
     "ClaimStatus",
     "ClaimVerdict",
+    "ClusterRecord",
     "Comparison",
     "Curve",
     "Decision",
@@ -52,6 +56,7 @@ __all__ = [
     "Example",
     "ImageExample",
     "Interval",
+    "LossRecord",
     "MethodRecord",
     "Metric",
     "Numbers",
@@ -70,5 +75,6 @@ __all__ = [
     "TextExample",
     "Tolerance",
     "VerdictName",
+    "WorkerRecord",
     "read_record",
 ]

@@ -59,6 +59,36 @@ class Environment(Part):
         return {"python": self.python, **self.packages}
 
 
+class WorkerRecord(Part):
+    """A worker of a cluster."""
+
+    number: int
+    host: str
+    device: str
+    threads: int
+
+
+class LossRecord(Part):
+    """A worker that was lost with its process or node, and what it had not finished."""
+
+    worker: int
+    host: str
+    task: str
+    """The spec, and the number of the shard."""
+    computed_again: int
+    """Measurements of it that another worker made."""
+
+
+class ClusterRecord(Part):
+    """Who computed, where that was not the process of pytest."""
+
+    address: str
+    """As it was given: `local:2`."""
+    workers: list[WorkerRecord]
+    """Those that ever were ready."""
+    lost: list[LossRecord]
+
+
 class Drift(Part):
     """What changed from the baseline, as text."""
 
@@ -76,6 +106,8 @@ class RunRecord(Part):
     schema_version: Literal[2] = SCHEMA_VERSION
     run: RunInfo
     environment: Environment
+    cluster: ClusterRecord | None = None
+    """None where the process of pytest computed everything."""
     methods: dict[str, MethodRecord]
     """The methods that were run, by label, as far as they are registered under it."""
     skipped: list[SkippedCheck]

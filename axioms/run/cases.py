@@ -7,7 +7,7 @@ from typing import Any
 from axioms.run.address import Address
 from axioms.run.build import rewritten_subject
 from axioms.run.case import Case, Report
-from axioms.run.digests import descriptors, source_digest
+from axioms.run.digests import descriptors, source_digest, surroundings
 from axioms.run.memory import Key, Memory, digest_of, key_of
 from axioms.run.models import Models
 from axioms.run.requests import WHOLE
@@ -26,13 +26,13 @@ class Cases:
         return self._memory.attempt(Key(plain.name, plain.name), lambda: self._open(plain))
 
     def digest(self, address: Address) -> str:
-        """Return a digest of everything that is loaded for a subject, and of what its spec and fixtures say."""
+        """Return a digest of what is loaded for a subject, what its spec and fixtures say, and this process."""
         source = self.source(address)
         loaded = self._memory.recall(
             key_of(address.plain.name, "digest"),
             lambda: source_digest(source, address.plain.described, self._fixtures(address.plain)),
         )
-        return digest_of([loaded, address.described, self._fixtures(address)])
+        return digest_of([loaded, address.described, self._fixtures(address), surroundings()])
 
     def case(self, address: Address, shard: int) -> Case:
         """Return one shard of a subject. Raises where its assets are missing, or its rewrite does not apply."""

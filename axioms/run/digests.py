@@ -77,15 +77,19 @@ def _add(digest: Any, value: Any) -> None:
 
 @cache
 def code_digest() -> str:
-    """Return a digest of all code that is not installed, and of the versions of what is."""
-    import torch
-
+    """Return a digest of all code that is not installed."""
     digest = hashlib.sha256()
     for file in sorted({*PACKAGE.rglob("*.py"), *_loaded_files()}):
         digest.update(str(file).encode() + file.read_bytes())
-    threads = torch.get_num_threads()
-    digest.update(json.dumps([platform.platform(), sys.version, threads, [*_versions()]]).encode())
     return digest.hexdigest()
+
+
+def surroundings() -> list[Any]:
+    """Return what else the numbers of this process depend on: the machine, its versions, its threads and its GPU."""
+    import torch
+
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    return [platform.platform(), sys.version, torch.get_num_threads(), gpu, [*_versions()]]
 
 
 def _loaded_files() -> Iterable[Path]:

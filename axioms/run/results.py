@@ -19,6 +19,7 @@ from axioms.record import (
     SCHEMA_VERSION,
     CheckRecord,
     ClaimRecord,
+    ClusterRecord,
     Drift,
     Environment,
     ErrorCheck,
@@ -51,6 +52,8 @@ class Results:
         """Of these, the tier of each that was deselected because it lies above the run's, by id."""
         self.claims: list[ClaimRecord] = []
         """Their verdicts; known when a run ends."""
+        self.cluster: ClusterRecord | None = None
+        """Who computed, where that was not this process."""
         self.baseline: Drift | None = None
         """What changed from the baseline, where there is one."""
 
@@ -110,6 +113,7 @@ class Results:
             schema_version=SCHEMA_VERSION,
             run=RunInfo(status=status, seconds=seconds, **info),
             environment=surroundings,
+            cluster=self.cluster,
             methods=dict(sorted(self._methods.items())),
             skipped=[self._skipped[nodeid] for nodeid in sorted(self._skipped)],
             not_run=self.not_run,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +30,15 @@ from axioms.verdict.measure import Measurement
 __all__ = ["Result", "Runner"]
 
 
+Start = Callable[[Answers, Plan, Report], Executor]
+"""What makes an executor, which keeps answers, knows the plan and reports progress."""
+
+
+def in_this_process(answers: Answers, plan: Plan, report: Report) -> Executor:
+    """Compute in this process."""
+    return InProcess(Worker(report), answers, plan)
+
+
 class Runner:
     """Runs checks, which share subjects, attributions and measurements."""
 
@@ -39,14 +48,16 @@ class Runner:
         report: Report | None = None,
         cache: Cache | None = None,
         planned: Iterable[Check] = (),
+        start: Start = in_this_process,
     ) -> None:
         """Run with `overrides` in the place of the specs' `run` settings; without a cache, nothing is on disk.
 
-        `planned` are the checks that will be run: while a shard is held, all that they ask of it is answered.
+        `planned` are the checks that will be run: while a shard is held, all that they ask of it is answered. `start`
+        makes who computes.
         """
         self._plan = Plan(planned, overrides)
-        worker = Worker(report or (lambda what, done, total: None))
-        self.executor: Executor = InProcess(worker, Answers(cache or Cache()), self._plan)
+        quiet: Report = lambda what, done, total: None  # noqa: E731
+        self.executor: Executor = start(Answers(cache or Cache()), self._plan, report or quiet)
         self._comparisons = Comparisons(self.executor)
 
     def run(self, check: Check) -> Result:
