@@ -43,6 +43,8 @@ REWRITTEN = (
 )
 SMALLEST, LARGEST = 1e-9, 1.0
 """Ends of the colour scale: what holds, and a gap as large as the relevance itself."""
+FEWEST_REWRITES = 3
+"""Of a model, for a picture of its rewrites."""
 
 
 def points(checks: Sequence[CheckRecord]) -> dict[str, list[Point]]:
@@ -119,8 +121,8 @@ def _pareto_figure(part: str, points: Sequence[Point]) -> Figure:
 
 
 def draw_matrices(checks: Sequence[CheckRecord], folder: Path) -> list[Picture]:
-    """Draw the matrix of method x rewrite of each spec that has one, as SVG."""
-    cells = cells_of(checks)
+    """Draw the matrix of method x rewrite of each spec that has one, as SVG; one or two rewrites are but a table."""
+    cells = _of_many_rewrites(cells_of(checks))
     by_spec = {
         spec: [cell for cell in cells if cell.model == spec] for spec in dict.fromkeys(cell.model for cell in cells)
     }
@@ -128,6 +130,14 @@ def draw_matrices(checks: Sequence[CheckRecord], folder: Path) -> list[Picture]:
         Picture(file, REWRITTEN, f"{in_one_line(here)}. The same cells are in the table below.", spec)
         for (spec, here), file in zip(by_spec.items(), save_matrix(cells, folder), strict=True)
     ]
+
+
+def _of_many_rewrites(cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells of those models that have more rewrites than a reader takes in without a picture."""
+    rewrites: dict[str, set[str]] = {}
+    for cell in cells:
+        rewrites.setdefault(cell.model, set()).add(cell.rewrite)
+    return [cell for cell in cells if len(rewrites[cell.model]) >= FEWEST_REWRITES]
 
 
 def save_matrix(cells: Sequence[Cell], folder: Path) -> list[Path]:

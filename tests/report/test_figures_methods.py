@@ -10,6 +10,7 @@ from axioms.report.figures_methods import Point, draw_matrices, draw_pareto, fro
 from axioms.report.rewrites import cells_of
 from tests.records import make_check, quantity
 from tests.report.test_rewrites import CHECKS as REWRITTEN
+from tests.report.test_rewrites import rewritten
 
 
 def check(axiom: str, method: str, spec: str = "specs/a.yaml", **metrics: float) -> CheckRecord:
@@ -63,9 +64,10 @@ def test_figures_are_written_once_for_each_spec_and_are_the_same_again(tmp_path:
 
 
 def test_the_matrix_of_rewrites(tmp_path: Path) -> None:
-    (picture,) = draw_matrices(REWRITTEN, tmp_path / "figures")
+    assert draw_matrices(REWRITTEN, tmp_path / "none") == [], "two rewrites are but a table"
+    (picture,) = draw_matrices([*REWRITTEN, rewritten("split", "loo", "holds", 0.0)], tmp_path / "figures")
     assert (picture.file.name, picture.part) == ("rewrites_m.svg", "specs/m.yaml")
-    assert "1 of 3 cells hold" in picture.alternative
+    assert "2 of 4 cells hold" in picture.alternative
     assert "<svg" in picture.file.read_text()
     assert save_matrix([], tmp_path / "none") == []
     assert not (tmp_path / "none").exists()
