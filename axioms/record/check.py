@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any, Literal
 
 from pydantic import Field
 
+from axioms.core.html import html_table, verdict_word
 from axioms.record.claim import ClaimVerdict
 from axioms.record.parts import (
     Comparison,
@@ -101,6 +103,13 @@ class CheckRecord(Located):
     """Of a check of conservation, by side."""
     run: Setting
     seconds: float
+
+    def _repr_html_(self) -> str:
+        """Return the verdict in its colour, with its numbers, for a notebook."""
+        rows = [[escape(name), escape(str(metric))] for name, metric in self.metrics.items()]
+        why = f"{'passes' if self.passed else 'fails'}: {escape(self.reason)}"
+        said = f"<p><code>{escape(self.id)}</code> {verdict_word(self.verdict)}, {why}</p>"
+        return said + html_table(["metric", "measured"], rows)
 
     def quantity(self, metric: str) -> Quantity | None:
         """The metric, whether the spec or only a table asks for it; None where it was not measured."""

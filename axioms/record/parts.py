@@ -37,6 +37,10 @@ class Quantity(Part):
     n: int
     interval: Interval | None = None
 
+    def __str__(self) -> str:
+        value = f"{self.value:.4g}" if isinstance(self.value, float) else "a list"
+        return value if self.interval is None else f"{value} [{self.interval[0]:.4g}, {self.interval[1]:.4g}]"
+
     @property
     def number(self) -> float | None:
         """The value where it is one finite number, else None."""

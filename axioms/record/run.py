@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from pydantic import Field, ValidationError
 
 from axioms.core.errors import InputError, display_path
+from axioms.core.html import html_table, verdict_word
 from axioms.record.check import CheckRecord, ErrorCheck, SkippedCheck
 from axioms.record.claim import ClaimRecord
 from axioms.record.parts import Part
@@ -131,6 +133,15 @@ class RunRecord(Part):
         for check in self.checks:
             parts.setdefault(check.part, []).append(check)
         return parts
+
+    def _repr_html_(self) -> str:
+        """Return every claim with its verdict in its colour, for a notebook."""
+        rows = [
+            [verdict_word(claim.verdict), escape(claim.subject), escape(claim.claim), escape(str(claim.number or ""))]
+            for claim in self.claims
+        ]
+        said = f"{self.run.status}: {len(self.checks)} checks, {len(self.failed)} failed, {len(self.skipped)} skipped"
+        return html_table(["verdict", "subject", "claim", "number"], rows, said)
 
     @property
     def failed(self) -> list[CheckRecord]:

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from axioms.core.html import colour
 from axioms.record import RunRecord, SentenceExample, TextExample
 from axioms.report.spelling import Piece, spelt
 
-RED, BLUE = (214, 39, 40), (31, 119, 180)
-STRONGEST = 0.75
-"""Opacity of the largest score: what stands on it can still be read, on light paper and on dark."""
 STYLE = """
 :root { color-scheme: light dark; --paper: #fff; --ink: #111; --faint: #595959; --line: #767676; --verb: #bde5b0 }
 @media (prefers-color-scheme: dark) {
@@ -117,10 +115,3 @@ def _tokens(example: TextExample | SentenceExample, words: Sequence[int], truth:
         text, space = piece if place in words else Piece(example.tokens[place], " ")
         tokens.append(Token(text, space, score, colour(score, largest), place in truth))
     return tokens
-
-
-def colour(score: float, largest: float) -> str:
-    """Return red for a positive score, blue for a negative one, as strong as its share of the largest."""
-    share = abs(score) / largest if largest else 0.0
-    red, green, blue = RED if score > 0 else BLUE
-    return f"rgba({red},{green},{blue},{STRONGEST * share:.3f})"

@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from axioms.core.html import html_table
 from axioms.engine.closed_forms import Absorbed, absorbed_by
 from axioms.engine.composite import RuleRef, layer_number
 from axioms.engine.operations import Operation
@@ -119,18 +121,36 @@ class Ledger:
 
     def table(self) -> str:
         """Return a table of what each category absorbed, layer by layer, with the sums."""
-        layers = sorted({entry.layer for entry in self.entries}, key=lambda layer: (layer is None, layer or 0))
         lines = [f"{'layer':<10}" + "".join(f"{category:>12}" for category in CATEGORIES)]
-        for layer in layers:
-            entries = [entry for entry in self.entries if entry.layer == layer]
-            sums = (sum(entry.absorbed.get(category, 0.0) for entry in entries) for category in CATEGORIES)
-            lines.append(f"{'outside' if layer is None else layer:<10}" + "".join(f"{share:>12.4f}" for share in sums))
-        lines.append(f"{'all':<10}" + "".join(f"{self.absorbed(category):>12.4f}" for category in CATEGORIES))
-        lines.append(
-            f"output {self.output:.6g} = features {self.features:.6g} + the above + {self.unexplained:.2g} unexplained"
-        )
-        lines += [f"no rule for {name}: crossed by its plain gradient" for name in dict.fromkeys(self.uncovered)]
-        return "\n".join(lines)
+        lines += [f"{row[0]:<10}" + "".join(f"{cell:>12}" for cell in row[1:]) for row in self._rows()]
+        return "\n".join([*lines, *self._closing()])
+
+    def _repr_html_(self) -> str:
+        """Return the same table for a notebook."""
+        closing = "<br>".join(escape(line) for line in self._closing())
+        rows = [[escape(cell) for cell in row] for row in self._rows()]
+        return html_table(["layer", *CATEGORIES], rows, "what absorbed relevance") + f"<p>{closing}</p>"
+
+    def _rows(self) -> list[list[str]]:
+        """Return a row of cells for each layer, and one of the sums."""
+        layers = sorted({entry.layer for entry in self.entries}, key=lambda layer: (layer is None, layer or 0))
+        sums = [f"{self.absorbed(category):.4f}" for category in CATEGORIES]
+        return [*(_row(self, layer) for layer in layers), ["all", *sums]]
+
+    def _closing(self) -> list[str]:
+        """Return the sentences below the table: the sum, and what had no rule."""
+        summed = f"output {self.output:.6g} = features {self.features:.6g} + the above"
+        return [
+            f"{summed} + {self.unexplained:.2g} unexplained",
+            *(f"no rule for {name}: crossed by its plain gradient" for name in dict.fromkeys(self.uncovered)),
+        ]
+
+
+def _row(ledger: Ledger, layer: int | None) -> list[str]:
+    """Return what each category absorbed in a layer, as cells."""
+    entries = [entry for entry in ledger.entries if entry.layer == layer]
+    sums = (sum(entry.absorbed.get(category, 0.0) for entry in entries) for category in CATEGORIES)
+    return ["outside" if layer is None else str(layer), *(f"{share:.4f}" for share in sums)]
 
 
 def constant_output(output: float) -> LedgerEntry:
