@@ -27,6 +27,7 @@ from axioms.core.registry import METHODS
 from axioms.engine.attribution import Decomposition
 from axioms.methods.captum_like import class_method
 from axioms.methods.lxt import VARIANTS, lxt
+from axioms.methods.zennit_like import composite_class
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -127,14 +128,19 @@ def _captum_arguments(name: str, inputs: Inputs, options: Options) -> dict[str, 
 
 def zennit(name: str, model: Model, inputs: Inputs, target: Target, **options: Any) -> Tensor:
     """Run a composite of zennit.composites; operations that are no modules pass by their plain gradient there."""
+    composite = getattr(required("zennit.composites"), name)(**options)
+    return _hooked(model, inputs, target, composite, starts_from_one=name in GRADIENTS)
+
+
+def _hooked(model: Model, inputs: Inputs, target: Target, composite: Any, *, starts_from_one: bool = False) -> Tensor:
+    """Return the gradient under a composite's hooks, from the output, which is distributed, or from 1."""
     import torch
 
-    composite = getattr(required("zennit.composites"), name)(**options)
     explained = as_module(model, inputs, target)
     features = inputs.features.detach().clone().requires_grad_()
     with composite.context(explained) as hooked:
         output = hooked(features, torch.arange(len(inputs), device=features.device))
-        start = torch.ones_like(output) if name in GRADIENTS else output.detach()
+        start = torch.ones_like(output) if starts_from_one else output.detach()
         (scores,) = torch.autograd.grad(output, features, start)
     return scores
 
@@ -207,7 +213,12 @@ def find_captum(name: str) -> Method:
     return class_method(name) if "." in name else borrowed("captum", captum, CAPTUM, name)
 
 
+def find_zennit(name: str) -> Method:
+    """Return a method of zennit.composites, or a composite of one's own, by the dotted path of its class."""
+    return composite_class(name, _hooked) if "." in name else borrowed("zennit", zennit, ZENNIT, name)
+
+
 METHODS.resolvers["captum"] = cache(find_captum)
-METHODS.resolvers["zennit"] = cache(partial(borrowed, "zennit", zennit, ZENNIT))
+METHODS.resolvers["zennit"] = cache(find_zennit)
 METHODS.resolvers["lxt"] = cache(partial(borrowed, "lxt", lxt, LXT))
 METHODS.resolvers["python"] = from_python

@@ -190,6 +190,22 @@ def test_zennit_guided_backprop_starts_from_one() -> None:
 
 
 @pytest.mark.usefixtures("zennit")
+def test_a_composite_of_ones_own_is_zennits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own_composites.py").write_text(
+        "from zennit.composites import LayerMapComposite\nfrom zennit.rules import Epsilon, Pass\n"
+        "from zennit.types import Activation, Linear\n\n\nclass Mine(LayerMapComposite):\n"
+        "    def __init__(self, *, epsilon: float = 1e-6):\n"
+        "        super().__init__([(Linear, Epsilon(epsilon=epsilon)), (Activation, Pass())])\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    model, x, target = mlp(), images(), torch.tensor([0, 1, 2, 1])
+    mine = scores(model, x, "zennit:own_composites.Mine", target, epsilon=0.3)
+    torch.testing.assert_close(mine, scores(model, x, "zennit:EpsilonPlus", target, epsilon=0.3), rtol=0, atol=1e-12)
+    with pytest.raises(UnknownName, match=r"has no class 'Mime' with a method `context`. Did you mean 'Mine'"):
+        METHODS.get("zennit:own_composites.Mime")
+
+
+@pytest.mark.usefixtures("zennit")
 def test_zennit_leaves_no_hooks() -> None:
     model = mlp()
     scores(model, images(), "zennit:EpsilonPlus")

@@ -29,7 +29,7 @@ goes.
 
     axioms card attnlrp
     axioms card mypkg.rules:half_lrp --against attnlrp,cp_lrp --minutes 10
-    axioms card 'mypkg.rules:half_lrp: {share: 0.3}'
+    axioms card 'attnlrp: {epsilon: 0.001}'
     axioms card captum:InputXGradient
     axioms card zennit:EpsilonPlus
 

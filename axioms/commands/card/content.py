@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from axioms.commands.card.compare import Table
-from axioms.commands.card.measure import FALSIFIER, Absence, Measured
+from axioms.commands.card.measure import EXAMPLES, Absence, Measured
 from axioms.commands.card.tables import (
     Plane,
     Precision,
@@ -40,6 +40,7 @@ SUBJECTS = {
     "scalar_product": "(x1 x2) x3 against x1 (x2 x3)",
     "linear_attention": "(QK')V against Q(K'V), MNIST",
     "remedies_agreement": "tiny Llama, agreement",
+    "engines": "tiny BERT",
 }
 """What readers call the subjects of these specs."""
 
@@ -109,9 +110,10 @@ class Card:
         """The verdict on all axioms in a sentence."""
         if not self.verdicts:
             return f"{self.method}: no axiom was measured"
-        broken = [verdict for verdict in self.verdicts if verdict.verdict == "violated"]
+        broken = [words(verdict.axiom) for verdict in self.verdicts if verdict.verdict == "violated"]
         text = f"{self.method} keeps {len(self.keeps)} of {len(self.verdicts)} axioms"
-        return f"{text}; it breaks {' and '.join(words(verdict.axiom) for verdict in broken)}" if broken else text
+        listed = " and ".join([*([", ".join(broken[:-1])] if broken[1:] else []), *broken[-1:]])
+        return f"{text}; it breaks {listed}" if broken else text
 
 
 def words(axiom: str) -> str:
@@ -196,9 +198,7 @@ def _refused(measured: Measured) -> list[Cell]:
 def _search(measured: Measured) -> str:
     if measured.counterexample is not None:
         return ""
-    if any(absence.on == FALSIFIER for absence in measured.failed):
-        return ""
-    return "None in 300 random expressions." if measured.is_searched else ""
+    return f"None in {EXAMPLES} random expressions." if measured.is_searched else measured.search_refusal
 
 
 def _undefined(measured: Measured) -> dict[str, list[str]]:

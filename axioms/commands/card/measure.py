@@ -62,6 +62,8 @@ class Measured:
     """What there was no time for, or what an interruption left."""
     is_searched: bool = False
     """Whether the search for a counterexample came to its end."""
+    search_refusal: str = ""
+    """Why the search shows nothing of this method."""
     is_interrupted: bool = False
     seconds: float = 0.0
 
@@ -126,6 +128,8 @@ def _search(method: MethodRef, measured: Measured) -> None:
     try:
         measured.counterexample = falsify(method.name, examples=EXAMPLES, options=method.options)
         measured.is_searched = True
+    except NotDefined as error:
+        measured.search_refusal = str(error)
     except AxiomsError as error:
         measured.failed.append(Absence("falsify", "implementation_invariance", method.label, FALSIFIER, str(error)))
 
