@@ -35,7 +35,10 @@ def apply_rewrite(name: str, options: Mapping[str, Any], module: nn.Module, inpu
         return Rewritten(module, rewrite.function(module, inputs, **options))
     if rewrite.of == "units":
         return Rewritten(*rewrite.function(copy.deepcopy(module), inputs, **options))
-    return Rewritten(rewrite.function(copy.deepcopy(module), **options), Moved(inputs))
+    from axioms.rewrites.patterns.observed import example_of
+
+    with example_of(inputs):  # what no name gives away is seen in a forward pass
+        return Rewritten(rewrite.function(copy.deepcopy(module), **options), Moved(inputs))
 
 
 def checked_rewrite(

@@ -103,7 +103,7 @@ def fuse_qkv(model: nn.Module) -> nn.Module:
     from axioms.rewrites.patterns.layers import replace_modules
     from axioms.rewrites.patterns.modules import Part, linear
 
-    blocks = [attention for attention in attentions(model) if not attention.is_fused]
+    blocks = [attention for attention in attentions(model) if attention.is_separate]
     if not blocks:
         raise NotApplicable("its queries, keys and values come from one layer already; see split_qkv.")
     parts: dict[nn.Module, nn.Module] = {}

@@ -9,7 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from axioms.rewrites.patterns.channels import Observed
 from axioms.rewrites.patterns.layers import Map, at_least_one, attribute, is_linear, oriented
+from axioms.rewrites.patterns.observed import observed_blocks
 
 SEPARATE = (
     ("query", "key", "value"),
@@ -62,7 +64,13 @@ class Attention:
     @property
     def is_fused(self) -> bool:
         """Whether one layer gives queries, keys and values."""
-        return self.query.layer is self.key.layer
+        return self.query.layer is self.key.layer is self.value.layer
+
+    @property
+    def is_separate(self) -> bool:
+        """Whether queries, keys and values have a whole layer each, with its outputs head after head."""
+        whole = all(torch.equal(part.rows, Map.whole(part.layer).rows) for part in self.qkv)
+        return whole and len({id(part.layer) for part in self.qkv}) == 3
 
     @property
     def is_normalized(self) -> bool:
@@ -79,12 +87,38 @@ class Attention:
 
 
 def attentions(model: nn.Module) -> list[Attention]:
-    """Return every attention block, or raise `NotApplicable`."""
+    """Return every attention block, by the names of its maps or else by what it computes, or raise `NotApplicable`."""
     modules = dict(model.named_modules())
-    blocks = [_attention(path, module, modules) for path, module in modules.items()]
-    return at_least_one(
-        [block for block in blocks if block is not None], "attention block with maps to q, k, v and from o"
+    named = [_attention(path, module, modules) for path, module in modules.items()]
+    blocks = [block for block in named if block is not None]
+    if not blocks:
+        computed = [_recognized(block, modules) for block in observed_blocks(model)]
+        blocks = [block for block in computed if block is not None]
+    return at_least_one(blocks, "attention block with maps to q, k, v and from o")
+
+
+def _recognized(block: Observed, modules: dict[str, nn.Module]) -> Attention | None:
+    """Return a block that was seen in a forward pass; None where its heads do not fit each other."""
+    query, key, value = (part.heads for part in (block.query, block.key, block.value))
+    if query is None or key is None or value is None or len(key) != len(value):
+        return None
+    shared = len(torch.unique(key[:, 0]))
+    group = len(key) // shared  # more than one where keys were repeated for the queries that share them
+    if not (torch.equal(key, key[::group].repeat_interleave(group, 0)) and len(query) % shared == 0):
+        return None
+    if not torch.equal(value, value[::group].repeat_interleave(group, 0)):
+        return None
+    path = next(path for path, module in modules.items() if module is block.output)
+    recognized = Attention(
+        path,
+        modules[path.rpartition(".")[0]],
+        Map(block.query.layer, query.flatten()),
+        Map(block.key.layer, key[::group].flatten()),
+        Map(block.value.layer, value[::group].flatten()),
+        Map.whole(block.output),
+        len(query),
     )
+    return _checked(recognized, block.output.in_features)
 
 
 def heads_have_positions(model: nn.Module) -> bool:
