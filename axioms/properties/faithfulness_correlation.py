@@ -29,11 +29,10 @@ from axioms.properties.helpers.views import SideView
 def faithfulness_correlation(
     side: SideView, *, share: float = 0.2, samples: int = 100, seed: int = 0
 ) -> dict[str, Values]:
-    """Correlations over random sets, each a `share` of the units of the shortest example, and at least one."""
+    """Correlations over random sets, each a `share` of the example's units, and at least one."""
     if not 0 < share <= 1:
         raise InputError(f"faithfulness_correlation removes a share above 0 and up to 1, not {share:g}.")
-    size = max(1, round(share * int(side.units().counts.min())))
-    sets = random_removals(side, samples=samples, seed=seed, size=size)
+    sets = random_removals(side, samples=samples, seed=seed, size=share)
     undefined = np.ptp(sets.drop, axis=1) == 0
     return {
         "pearson": left_out(pearson(sets.relevance, sets.drop), undefined),

@@ -17,6 +17,7 @@ def spec_text(counterexample: Counterexample) -> str:
     return f"""\
 # yaml-language-server: $schema=../../axioms/spec/schema.json
 claim: "{counterexample.method} tells {example.left} from {example.right}, which is the same function."
+decided_by: all
 source: "axioms falsify --method {counterexample.method}"
 note: "Found by {example.step}."
 subject:

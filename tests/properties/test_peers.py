@@ -11,9 +11,11 @@ from torch import Tensor, nn
 
 import axioms.properties  # noqa: F401  (registers them)
 from axioms.core.registry import AXIOMS, METHODS
+from axioms.core.values import as_numpy
 from axioms.model.inputs import read_inputs
 from axioms.model.module import Model
 from axioms.model.targets import choose
+from axioms.properties.helpers.neighbours import neighbours
 from axioms.properties.helpers.subsets import random_removals
 from axioms.properties.helpers.views import SideView
 from axioms.search.trial import TrialBench
@@ -108,3 +110,49 @@ class Logits(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         outputs: Tensor = self.inner(x.double())
         return outputs
+
+
+def test_max_sensitivity_is_captums(side: SideView) -> None:
+    metrics = pytest.importorskip("captum.metrics")
+    near = list(neighbours(side, radius=0.05, samples=4, seed=0))
+    noisy = torch.stack([neighbour.inputs.features for neighbour in near], dim=1).flatten(0, 1)
+
+    def explain(inputs: tuple[Tensor, ...]) -> tuple[Tensor]:
+        given = read_inputs(side.model.module, inputs[0])
+        target = choose(1, side.model(given))
+        return (side.bench.rerun(side.model, given, target, 8).scores,)
+
+    theirs = metrics.sensitivity_max(
+        explain, side.inputs.features, perturb_func=lambda inputs, radius: (noisy,), n_perturb_samples=4
+    )
+    ours = measured(side, "max_sensitivity", "relative", radius=0.05, samples=4)
+    np.testing.assert_allclose(ours, theirs.detach().numpy(), rtol=1e-6)
+
+
+def test_stability_is_quantus(side: SideView) -> None:
+    """The quotients of Lipschitz and of relative input and output stability, of the same two maps."""
+    reason = "quantus cannot be imported: pip install quantus opencv-python-headless"
+    quantus = pytest.importorskip("quantus", reason=reason, exc_type=ImportError)
+    functions = quantus.similarity_func
+
+    (near,) = neighbours(side, radius=0.05, samples=1, seed=0)
+    x, scores = side.inputs.features.numpy(), side.scores
+    setting = {"radius": 0.05, "samples": 1}
+    theirs = [
+        functions.lipschitz_constant(
+            *arrays, norm_numerator=functions.distance_euclidean
+        )  # as LocalLipschitzEstimate calls it
+        for arrays in zip(scores, near.scores, x, near.features, strict=True)
+    ]
+    np.testing.assert_allclose(measured(side, "local_lipschitz", "lipschitz", **setting), theirs, rtol=1e-6)
+    image = (3, 1, 4, 4)
+    images = [values.reshape(image) for values in (x, near.features, scores, near.scores)]
+    ris = quantus.RelativeInputStability(disable_warnings=True, eps_min=1e-6).relative_input_stability_objective(
+        *images
+    )
+    np.testing.assert_allclose(measured(side, "relative_stability", "input", **setting), ris, rtol=1e-6)
+    outputs = as_numpy(side.model(near.inputs))
+    ros = quantus.RelativeOutputStability(disable_warnings=True, eps_min=1e-6).relative_output_stability_objective(
+        side.outputs, outputs, *images[2:]
+    )
+    np.testing.assert_allclose(measured(side, "relative_stability", "output", **setting), ros, rtol=1e-6)

@@ -22,6 +22,14 @@ def pearson(left: Values, right: Values, counted: Flags | None = None) -> Values
     return np.clip(r, -1.0, 1.0)
 
 
+def cosine(left: Values, right: Values) -> Values:
+    """Return the cosine of each row of one and of the other; NaN where a row is zero."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        left = left / np.abs(left).max(axis=1, keepdims=True)
+        right = right / np.abs(right).max(axis=1, keepdims=True)
+        return (left * right).sum(axis=1) / np.sqrt((left**2).sum(axis=1) * (right**2).sum(axis=1))
+
+
 def spearman(left: Values, right: Values, counted: Flags | None = None) -> Values:
     """Return Spearman's rank correlation of each row."""
     counted = _all(left) if counted is None else counted

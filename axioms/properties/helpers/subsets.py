@@ -27,8 +27,10 @@ class Removals:
     """examples x sets: f(x) - f(x without them)"""
 
 
-def random_removals(side: SideView, *, samples: int, seed: int, size: int | None = None) -> Removals:
-    """Return `samples` sets of every example: of `size` units each, or each unit in a set with probability one half.
+def random_removals(side: SideView, *, samples: int, seed: int, size: int | float | None = None) -> Removals:
+    """Return `samples` sets of every example: of `size` units, or that share of its units and at least one.
+
+    Without a size each unit is in a set with probability one half.
 
     The sets depend on the seed, the example's place and its number of units, and on nothing else, so that all methods
     are asked the same; what the model answers is computed once for all of them.
@@ -36,12 +38,12 @@ def random_removals(side: SideView, *, samples: int, seed: int, size: int | None
     if samples < 2:
         raise InputError(f"a mean over random removals needs at least 2 samples, not {samples}.")
     units = side.units()
-    if size is not None and not 1 <= size <= int(units.counts.min()):
+    if isinstance(size, int) and not 1 <= size <= int(units.counts.min()):
         raise InputError(f"sets of {size} units do not fit an example with {int(units.counts.min())} of them.")
     chosen = np.stack(
         [
             _draw(np.random.default_rng([seed, place]), int(count), units.counted.shape[1], samples, size)
-            for place, count in enumerate(units.counts)
+            for place, count in enumerate(units.counts, side.inputs.first)
         ]
     )
     what = ("removals", samples, seed, size)
@@ -50,8 +52,10 @@ def random_removals(side: SideView, *, samples: int, seed: int, size: int | None
     return Removals(chosen, (chosen * scores[:, None, :]).sum(axis=2), drop)
 
 
-def _draw(random: np.random.Generator, count: int, width: int, samples: int, size: int | None) -> Flags:
+def _draw(random: np.random.Generator, count: int, width: int, samples: int, size: int | float | None) -> Flags:
     chosen = np.zeros((samples, width), dtype=bool)
+    if isinstance(size, float):
+        size = max(1, round(size * count))
     for row in chosen:
         if size is None:
             row[:count] = random.random(count) < 0.5
