@@ -33,7 +33,7 @@ from axioms.core.errors import AxiomsError
 from axioms.spec.json_schema import json_schema
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"# (?P<name>[\w./-]+\.\w+)\n")
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")

@@ -65,7 +65,10 @@ def test_a_formula_of_an_axiom_that_is_gone_is_an_error(
 
 def test_names_on_pages_exist(hooks: dict[str, ModuleType]) -> None:
     vocabulary = hooks["vocabulary"].Vocabulary(ROOT)
-    said = {page.name: vocabulary.problems(page.read_text()) for page in (ROOT / "docs").rglob("*.md")}
+    said = {
+        page.name: vocabulary.problems(page.read_text())
+        for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    }
     assert {name: problems for name, problems in said.items() if problems} == {}
 
 
