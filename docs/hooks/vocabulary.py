@@ -100,7 +100,14 @@ class Vocabulary:
     def _exists(self, path: str) -> bool:
         parts = re.match(r"(.*)\{(.*)\}(.*)", path)
         choices = [f"{parts[1]}{part}{parts[3]}" for part in parts[2].split(",")] if parts else [path]
-        generated = ("reports/latest", "reports/runs", "reports/explain", "reports/before", "reports/card", "fixtures/NAME")
+        generated = (
+            "reports/latest",
+            "reports/runs",
+            "reports/explain",
+            "reports/before",
+            "reports/card",
+            "fixtures/NAME",
+        )
         return all(choice.startswith(generated) or any(self.root.glob(choice.rstrip("/"))) for choice in choices)
 
     def link(self, markdown: str, page: str) -> str:
