@@ -42,6 +42,7 @@ MEASURED = {
     "local_lipschitz": "Alvarez-Melis & Jaakkola 2018",
     "relative_stability": "Agarwal et al. 2022",
     "random_logit": "Sixt et al. 2020",
+    "randomization": "Adebayo et al. 2018",
 }
 """Axioms of which a number is reported, and who proposed them."""
 ABOUT = """\
