@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import inspect
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
 
 from axioms.commands.imports import add_import_option, import_modules
 from axioms.core.entries import Axiom, Registered, Rule
@@ -64,7 +65,7 @@ def describe(entry: Registered) -> str:
     fields = entry.options_model().model_fields
     lines += ["", "options:"] if fields else ["", "no options"]
     for name, field in fields.items():
-        kind = str(getattr(field.annotation, "__name__", field.annotation)).replace("typing.", "")
+        kind = _type_name(field.annotation)
         default = "needed" if field.is_required() else f"default {field.default!r}"
         lines.append(f"  {name:<16} {kind}, {default}")
     if isinstance(entry, Axiom):
@@ -73,6 +74,16 @@ def describe(entry: Registered) -> str:
     if isinstance(entry, Rule):
         lines += ["", f"for {', '.join(entry.on)} operations"]
     return "\n".join(lines)
+
+
+def _type_name(annotation: Any) -> str:
+    """Return a type as one would write it: `float`, `list[int] | None`, `Literal['fast'] | dict[str, float]`."""
+    if get_origin(annotation) in (Union, UnionType):
+        return " | ".join(_type_name(part) for part in get_args(annotation))
+    if annotation is NoneType:
+        return "None"
+    is_plain = isinstance(annotation, type) and not get_args(annotation)
+    return annotation.__name__ if is_plain else str(annotation).replace("typing.", "")
 
 
 def _fixtures() -> dict[str, Path]:

@@ -54,6 +54,7 @@ def test_one_name_with_its_options(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     assert "AttnLRP with a share of the softmax." in said
     assert "share            float, default 0.5" in said
+    assert "engine           Literal['fast', 'explicit'] | dict[Literal['explicit'], float], default 'fast'" in said
     assert main(["list", "axioms", "conservation"]) == 0
     assert "relative_error" in capsys.readouterr().out
     assert main(["list", "rules", "test_half"]) == 0
