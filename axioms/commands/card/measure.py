@@ -20,12 +20,15 @@ from axioms.record import CheckRecord
 from axioms.run.cache import Cache
 from axioms.run.case import Report
 from axioms.run.records import record
+from axioms.run.requests import is_made_of_rules
 from axioms.run.runner import Runner
 from axioms.search.falsify import Counterexample, falsify
 from axioms.spec import Check, MethodRef
 
 EXAMPLES = 300
 """Of the search for a counterexample."""
+OF_RULES = ("engine_agreement", "ledger")
+"""Axioms that say something of methods that are made of rules, and of no others."""
 FALSIFIER = "the smallest counterexample"
 
 
@@ -138,6 +141,9 @@ def _run(runner: Runner, check: Check, part: Part, measured: Measured) -> None:
     """Measure a check; what goes wrong is noted, and the others go on."""
     where = check.rewrite or check.label or check.subject.name or part.spec
     absence = Absence(part.spec, check.function, label_of(check), where, "")
+    if check.function in OF_RULES and check.method is not None and not is_made_of_rules(check.method.name):
+        measured.undefined.append(_because(absence, "it is not made of rules"))
+        return
     try:
         result = runner.run(check.but(refusal=False))
     except NotApplicable:

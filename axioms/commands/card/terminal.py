@@ -106,4 +106,6 @@ def _ledger(card: Card) -> str:
     if own is None:
         return ""
     shares = [f"{name} {share:.0%}" for name, share in own.shares.items() if abs(share) >= 0.005]
-    return f"of the output reach or are kept by: {', '.join(shares)} ({own.subject})"
+    if len(own.shares) == 1:  # a method without rules has a sum and no ledger
+        return f"none: it is not made of rules; its relevance sums to {own.shares['tokens']:.0%} of the output"
+    return f"where the output went: {', '.join(shares)} ({own.subject})"

@@ -121,6 +121,13 @@ def test_an_interruption_keeps_what_was_measured(monkeypatch: pytest.MonkeyPatch
     assert {check.file.stem for check in measured.left_out} == {"invariance_matrix_relu_net", "linear_network"}
 
 
+def test_axioms_of_rules_are_not_asked_of_others() -> None:
+    measured = measured_of("gradient_x_input", parts=(Part("engines", ("engine_agreement", "ledger")),))
+    assert not measured.failed
+    card = card_of(measured, read_method("gradient_x_input"), "gradient_x_input", "")
+    assert card.undefined == {"it is not made of rules": ["engine agreement on tiny BERT", "ledger on tiny BERT"]}
+
+
 def test_a_method_that_fails_costs_only_its_own_numbers() -> None:
     @method("raises")
     def raises(model: object, inputs: object, target: object) -> object:
