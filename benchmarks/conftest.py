@@ -48,6 +48,8 @@ class Settings:
     quick: bool
     rounds: int
     rows: list[Row] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """Sentences that stand beside the table."""
 
     def layers(self, count: int) -> int:
         """The number of layers of a model: two where it should be quick."""
@@ -72,7 +74,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Print the ratios."""
-    rows = config.stash[SETTINGS].rows
+    rows, notes = config.stash[SETTINGS].rows, config.stash[SETTINGS].notes
+    if notes:
+        terminalreporter.section("measured beside")
+        for sentence in notes:
+            terminalreporter.write_line(sentence)
     if not rows:
         return
     width = max(len(row.name) for row in rows)
