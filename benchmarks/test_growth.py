@@ -119,10 +119,8 @@ def _model(layers: int, tokens: int) -> nn.Module:
 
     torch.manual_seed(0)
     shape: dict[str, Any] = {"hidden_size": WIDTH, "intermediate_size": 4 * WIDTH, "num_attention_heads": HEADS}
-    more: dict[str, Any] = {"max_position_embeddings": tokens, "attn_implementation": "eager"}
-    return BertForSequenceClassification(
-        BertConfig(vocab_size=1000, num_hidden_layers=layers, num_labels=2, **shape, **more)
-    ).eval()
+    more: dict[str, Any] = {"max_position_embeddings": tokens, "attn_implementation": "eager", "num_labels": 2}
+    return BertForSequenceClassification(BertConfig(vocab_size=1000, num_hidden_layers=layers, **shape, **more)).eval()
 
 
 def _texts(batch: int, tokens: int) -> dict[str, torch.Tensor]:

@@ -28,7 +28,7 @@ SMALL: dict[str, Any] = {"hidden_size": 16, "intermediate_size": 24, "num_attent
 LARGE: dict[str, Any] = {"hidden_size": 384, "intermediate_size": 1536, "num_attention_heads": 12}
 BACKEND: dict[str, Any] = {"attn_implementation": "sdpa"}
 BATCH, TOKENS = {"small": 2, "large": 16}, {"small": 8, "large": 24}
-ROUNDS = {"small": 7, "large": 3}
+ROUNDS = {"small": 30, "large": 4}
 DTYPES = ("float32", "float64")
 TRIFLE = "scalar_product.yaml"
 """A spec of the suite whose model is a product of three numbers."""

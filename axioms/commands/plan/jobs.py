@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from axioms.commands.plan.loads import Load, passes
-from axioms.commands.plan.measures import OWN, SWEPT, WALKED, WITH_LOO, WITHOUT_METHOD, by_engine, rerun, walks
+from axioms.commands.plan.measures import COUNTED, OWN, SWEPT, WALKED, WITH_LOO, WITHOUT_METHOD, by_engine, rerun, walks
 from axioms.commands.plan.methods import cost_of_method, cost_of_sweep
 from axioms.commands.plan.sizes import Size
 from axioms.core.registry import AXIOMS
@@ -79,6 +79,9 @@ def _measuring(planned: Planned, name: str, options: Mapping[str, Any], method: 
     axiom = AXIOMS.get(name)
     tested = method or LOO
     given = {**_defaults(name), **options}
+    if name not in COUNTED:
+        uncounted = f"{name} costs no more than the relevance that it looks at: its own passes are not counted"
+        yield _job("uncounted", name, loads=[], assumed=uncounted)
     for side, size in planned.sizes.items():
         if not axiom.methodless and name not in WITHOUT_METHOD:
             yield _attribution(planned, side, tested)

@@ -146,4 +146,18 @@ WITHOUT_METHOD = (
 """Axioms of a method that do not look at its relevance on all examples."""
 WITH_LOO = ("loo_correlation", "bypass_gain", "attention_flatness")
 SWEPT = ("bypass_gain", "bypass_perturbation", "attention_flatness")
-WALKED = ("perturbation", "insertion_deletion")
+WALKED = ("perturbation", "insertion_deletion", "normalized_aopc")
+NOTHING_MORE = (
+    *(
+        "conservation",
+        "relevance",
+        "ground_truth",
+        "implementation_invariance",
+        "forward_equivalence",
+        "task",
+        "chance",
+    ),
+    *("known_answer", "loo_correlation", "bypass_gain"),
+)
+"""Axioms that need no pass but those of the relevance that they look at."""
+COUNTED = {*OWN, *WALKED, *NOTHING_MORE}

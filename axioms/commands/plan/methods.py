@@ -122,7 +122,6 @@ ADAPTED_COSTS: dict[str, Cost] = {
     "captum:ShapleyValueSampling": _captum_shapley,
     "captum:IntegratedGradients": _captum_integrated_gradients,
     "captum:DeepLift": _captum_deep_lift,
-    **dict.fromkeys(("lxt:attnlrp", "lxt:cp_lrp"), _nothing),
 }
 """Other people's methods that cost something else than one pass."""
 
@@ -136,7 +135,7 @@ def cost_of_method(method: MethodRef, size: Size) -> tuple[list[Load], str]:
         return known(size, options), ""
     if entry.composite is not None:
         return _propagation(size, options), ""
-    if method.name.startswith(("captum:", "zennit:")):
+    if method.name.startswith(("captum:", "zennit:", "lxt:")):
         return _gradient(size, options), ""
     if entry.passes is None:
         what = f"{method.name} does not say what it costs (`passes`): one forward and one backward pass"
