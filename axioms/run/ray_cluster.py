@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -113,9 +114,11 @@ def _start(ray: Any, count: int) -> dict[str, float]:
 def _connect(ray: Any, address: str, setup: Setup) -> dict[str, float]:
     environment = {"working_dir": str(setup.folder), "excludes": LEFT_OUT}
     try:
-        ray.init(address=address, runtime_env=environment, log_to_driver=False, logging_level="ERROR")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what they say of a connection that fails is in the error
+            ray.init(address=address, runtime_env=environment, log_to_driver=False, logging_level="ERROR")
         resources: dict[str, float] = ray.cluster_resources()
     except (ConnectionError, TimeoutError, ValueError, RuntimeError, ImportError) as error:
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise ClusterError(f"{OPTION} {address}: cannot connect: {first} Is it running? `ray status` says.") from None
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise ClusterError(f"{OPTION} {address}: cannot connect: {first}. Is it running? `ray status` says.") from None
     return resources
