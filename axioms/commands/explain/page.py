@@ -7,7 +7,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from axioms.commands.explain.terminal import kept_in_one_line, signed
-from axioms.report.heatmaps import colour, document
+from axioms.core.html import colour
+from axioms.report.heatmaps import document
 
 if TYPE_CHECKING:
     from axioms.commands.explain.explain import Answer, Question

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from axioms.commands.main import main
+from axioms.core.html import BLUE, RED, STRONGEST
 from axioms.core.registry import METHODS
-from axioms.report.heatmaps import BLUE, RED, STRONGEST, STYLE
+from axioms.report.heatmaps import STYLE
 
 TEXT = "the film is not <b>very</b> good & fine"
 Repository = Callable[[str], Path]
