@@ -76,15 +76,9 @@ def claims_page(root: Path) -> str:
         further = said.get("claims", [])
         index = number - (2 if "claim" in said else 1)
         sentence = said.get("claim", "") if number == 1 else further[index]["claim"] if index < len(further) else ""
-        rows.append(
-            [
-                f"[{file.removeprefix('specs/')}](../reference/specs.md#{anchor(file)})",
-                label.rstrip("]"),
-                cell(sentence),
-                WORDS[verdict],
-            ]
-        )
-    return "\n".join([*parts, table(["spec", "subject", "claim", "verdict"], rows)])
+        link = f"[{file.removeprefix('specs/').removesuffix('.yaml')}](../reference/specs.md#{anchor(file)})"
+        rows.append([f"{link} {label.rstrip(']')}", cell(sentence), WORDS[verdict]])
+    return "\n".join([*parts, table(["spec", "claim", "verdict"], rows)])
 
 
 def counterexamples_page(root: Path) -> str:
