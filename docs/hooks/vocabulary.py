@@ -78,6 +78,7 @@ class Vocabulary:
         names |= {name for name, _, _ in options.recorded().settings} | set(KINDS) | set(axioms.__all__)
         functions = [getattr(axioms, name) for name in axioms.__all__ if inspect.isfunction(getattr(axioms, name))]
         names |= {parameter for function in functions for parameter in inspect.signature(function).parameters}
+        names |= {path.stem for path in catalogue.spec_files(self.root)}
         return names | {word for command in options.subparsers() for word in command.split()}
 
     def problems(self, markdown: str) -> list[str]:
