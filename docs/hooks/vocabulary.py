@@ -107,6 +107,7 @@ class Vocabulary:
             "reports/explain",
             "reports/before",
             "reports/card",
+            "reports/growth",
             "fixtures/NAME",
         )
         return all(choice.startswith(generated) or any(self.root.glob(choice.rstrip("/"))) for choice in choices)
