@@ -107,7 +107,7 @@ def test_a_pair_whose_weights_are_nudged(failures: Outcome, monkeypatch: pytest.
                 model.module.get_submodule("value").get_parameter("weight").add_(1e-3)
         return model
 
-    monkeypatch.setattr("axioms.run.build.load_model", nudged)
+    monkeypatch.setattr("axioms.run.models.load_model", nudged)
     assert failures(spec, "-k", "forward_equivalence or (invariance and cp_lrp)") >= 2, (
         "the pair itself, and what relies on it"
     )

@@ -186,8 +186,7 @@ def read_inputs(
             "its `input_ids`; use `special_tokens: include` here."
         )
     inputs = replace(inputs, candidates=words if removal.special_tokens == "keep" else there)
-    lengths = inputs.lengths
-    if lengths is not None:
+    if (lengths := inputs.lengths) is not None:
         # The last token that is attended to now: removing that very token must not move the place that is read.
         inputs = replace(inputs, position=lengths - 1)
     number = None if mask_token_id is None else int(mask_token_id)

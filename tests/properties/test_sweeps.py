@@ -231,7 +231,7 @@ def test_flatness_counts_no_more_keys_than_a_local_layer_sees(write_spec: Write)
                 parameter[: 2 * 16] = 0  # queries and keys, so that all logits are equal
     monkey = pytest.MonkeyPatch()
     with monkey.context() as patch:
-        patch.setattr("axioms.run.build.load_model", lambda *_: LanguageModel(module))
+        patch.setattr("axioms.run.models.load_model", lambda *_: LanguageModel(module))
         entropy = run(write_spec, "attention_flatness", "[entropy]", remove="zero").measurement.values["entropy"]
     np.testing.assert_allclose(entropy, 1.0, atol=1e-12)
 

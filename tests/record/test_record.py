@@ -85,15 +85,20 @@ def test_a_record_is_strict_and_does_not_change() -> None:
         make_check().passed = False  # type: ignore[misc]
 
 
-def test_five_thousand_checks_are_read_within_a_second(tmp_path: Path) -> None:
+def test_reading_a_run_takes_no_longer_than_reading_its_json(tmp_path: Path) -> None:
     check = make_check(
         metrics={f"metric_{number}.mean": quantity(0.5, [0.4, 0.6]) for number in range(4)},
         values={f"metric_{number}": [0.123456789] * 64 for number in range(4)},
     )
-    file = save_run(make_run(*[check] * 5000), tmp_path)
-    started = time.process_time()
-    read = RunRecord.model_validate_json(file.read_text())
-    assert time.process_time() - started < 1.0
+    text = save_run(make_run(*[check] * 5000), tmp_path).read_text()
+    times = []
+    for _ in range(3):
+        started = time.process_time()
+        read = RunRecord.model_validate_json(text)
+        half = time.process_time()
+        json.loads(text)
+        times.append((half - started) / (time.process_time() - half))
+    assert min(times) < 2, "0.8 to 1.0 where it was written"
     assert len(read.checks) == 5000
 
 

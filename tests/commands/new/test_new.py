@@ -49,12 +49,12 @@ def test_a_method_passes_its_spec_as_it_is_and_fails_it_when_it_is_changed(
 
 def test_nothing_is_overwritten(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "specs").mkdir()
-    (here / "specs/mine.yaml").write_text("claim: mine\n")
+    (here / "specs/not_yet_mine.yaml").write_text("claim: not_yet_mine\n")
     for kind in ("spec", "method"):
-        assert main(["new", kind, "mine"]) == 2
-        assert "specs/mine.yaml exists already and is left as it is" in capsys.readouterr().err
-    assert (here / "specs/mine.yaml").read_text() == "claim: mine\n"
-    assert not (here / "mine.py").exists(), "all or nothing"
+        assert main(["new", kind, "not_yet_mine"]) == 2
+        assert "specs/not_yet_mine.yaml exists already and is left as it is" in capsys.readouterr().err
+    assert (here / "specs/not_yet_mine.yaml").read_text() == "claim: not_yet_mine\n"
+    assert not (here / "not_yet_mine.py").exists(), "all or nothing"
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,8 @@ def test_bad_names_are_sentences(
 
 
 def test_a_folder_of_that_name_is_no_module(here: Path) -> None:
-    (here / "mine").mkdir()
-    assert main(["new", "method", "mine"]) == 0
+    (here / "not_yet_mine").mkdir()
+    assert main(["new", "method", "not_yet_mine"]) == 0
 
 
 def test_a_folder_that_cannot_be_written(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

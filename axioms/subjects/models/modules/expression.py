@@ -39,7 +39,7 @@ class ExpressionModel(nn.Module):
         self.closest_kink = float("inf")
 
         def see(node: Expression, x: Tensor) -> None:
-            if isinstance(node, Activation) and node.name == "relu":
+            if isinstance(node, Activation) and node.name == "relu" and not x.is_meta:
                 self.closest_kink = min(self.closest_kink, float(x.detach().abs().min()))
 
         named = dict(zip(self.inputs, features.unbind(1), strict=True))
