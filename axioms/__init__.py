@@ -1,4 +1,7 @@
-"""pytest-axioms: attribution methods for Transformers, checked against axioms stated in YAML."""
+"""pytest-axioms: attribution methods for Transformers, checked against axioms stated in YAML.
+
+PYTEST_DONT_REWRITE: a program that imports it before it starts pytest gets no warning that its assertions stay plain.
+"""
 
 from axioms import methods, papers, properties, rewrites, subjects  # noqa: F401  (imported to fill the registries)
 from axioms.core.entries import Metric

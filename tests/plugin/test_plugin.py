@@ -371,3 +371,11 @@ def test_the_host_session_is_left_as_it_is(pytester: pytest.Pytester, specs: Pat
     )
     result = pytester.runpytest_subprocess("--collect-only", "-q", "specs")
     result.stdout.fnmatch_lines(["host: True 0 True"])
+
+
+def test_a_program_may_import_the_package_before_it_starts_pytest(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_nothing():\n    pass\n")
+    code = "import sys, axioms, pytest; sys.exit(pytest.main(['-q', '-W', 'error']))"
+    done = pytester.run(sys.executable, "-c", code)
+    assert done.ret == 0
+    assert "cannot be rewritten" not in done.stdout.str()
