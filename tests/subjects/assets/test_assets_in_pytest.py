@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from axioms.subjects.assets import sources, store
+from axioms.subjects.assets import fetch, store
 
 if TYPE_CHECKING:
     from tests.subjects.conftest import StandIn
@@ -100,13 +100,13 @@ def test_an_asset_that_cannot_be_had_is_asked_for_once(
         changed = spec.replace("run:", f"  remove: {remove}\nrun:")
         (project / "specs" / f"{name}.yaml").write_text(changed)
     calls: list[object] = []
-    real = sources.fetch
+    real = fetch.fetch
 
-    def fetch(*given: object) -> None:
+    def counted(*given: object) -> None:
         calls.append(given)
         real(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(store, "fetch", fetch)
+    monkeypatch.setattr(store, "fetch", counted)
     outside.files.clear()
     result = pytester.runpytest("specs", "-rs")
     result.assert_outcomes(passed=1, skipped=6)
