@@ -92,4 +92,5 @@ CLAIMS = (
         "0.22, -0.05, 0.08",
     ),
     PaperClaim("N1", "dividing by the sum widens CP-LRP's lead (our ask)", "Sec. 4.1", _lrp(SST, 0)),
+    PaperClaim("N2", "CP-LRP leads only after dividing (our ask)", "Sec. 4.1", _lrp(SST, 0)),
 )

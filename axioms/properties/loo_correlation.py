@@ -25,6 +25,7 @@ from axioms.properties.helpers.views import SideView
         "pearson_sum_normalized": Metric("the same after dividing each map by its sum, as the paper does"),
         "spearman": Metric("Spearman's rank correlation with leave-one-out"),
         "sign_flipped": Metric("1 where that division flips the sign of r"),
+        "division_change": Metric("what that division adds to r: 0, or -2 r where it flips the sign"),
         "relative_gap": Metric("max_i |R_i - LOO_i| / max_i max(|R_i|, |LOO_i|)", rounding=True),
         "undefined": Metric("1 where an example has no r, and is left out: under three candidates, or constant LOO"),
     },
@@ -39,13 +40,14 @@ def loo_correlation(side: SideView) -> dict[str, Values]:
     units = side.units()
     scores, loo, counted = units.sums(side.scores), units.sums(side.loo), units.counted
     undefined = too_few(counted) | constant(loo, counted)
+    as_it_is = left_out(pearson(scores, loo, counted), undefined)
+    divided = left_out(pearson(sum_normalized(scores, counted), sum_normalized(loo, counted), counted), undefined)
     return {
-        "pearson": left_out(pearson(scores, loo, counted), undefined),
-        "pearson_sum_normalized": left_out(
-            pearson(sum_normalized(scores, counted), sum_normalized(loo, counted), counted), undefined
-        ),
+        "pearson": as_it_is,
+        "pearson_sum_normalized": divided,
         "spearman": left_out(spearman(scores, loo, counted), undefined),
         "sign_flipped": left_out(sign_flipped(scores, loo, counted), undefined),
+        "division_change": divided - as_it_is,
         "relative_gap": relative_gap(scores, loo),
         "undefined": undefined.astype(np.float64),
     }
