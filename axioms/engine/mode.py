@@ -135,5 +135,6 @@ class Interpreter(Handler):
         copy = facts.give(place, place.clone())  # the rule needs it as it was
         plain = plain_name(name) if name not in CALLS else name
         value = self.evaluate(Call(plain, twin(name, func), (copy, *args[1:]), options), CALLS[plain])
+        facts.put(place, facts.known_of(value))
         place.copy_(value)
-        return facts.give(value, place) if facts.is_variable(value) else place.detach()
+        return place if facts.is_variable(value) else place.detach()

@@ -58,6 +58,11 @@ def checked_rewrite(
     rewritten = apply_rewrite(name, options, plain, wide)
     left = outputs_of(Model(plain), wide, batch_size)
     right = rewritten.moved.restore(outputs_of(Model(rewritten.module), rewritten.moved.inputs, batch_size))
+    if not bool(torch.isfinite(left).all()):
+        raise RewriteError(
+            f"rewrite {name!r} was not tried: {type(module).__name__} itself gives NaN or infinity for these inputs in "
+            "float64. See to the model or the inputs first; a mask in the model's dtype is worth a try."
+        )
     gap = float(relative_gap(as_numpy(left), as_numpy(right)).max())
     if not gap <= LARGEST_GAP:
         raise RewriteError(

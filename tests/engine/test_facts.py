@@ -41,6 +41,22 @@ def through_a_buffer(up: Tensor, act: Tensor) -> Tensor:
     return both[1::2] * both[0::2]
 
 
+def through_views(up: Tensor, act: Tensor) -> Tensor:
+    both = up.new_empty(2, up.numel()).view(2, *up.shape)
+    both[0].copy_(act)
+    both[1].copy_(up)
+    return both[1] * both[0]
+
+
+def through_other_views(up: Tensor, act: Tensor) -> Tensor:
+    """Views that were there before the buffer was written, through others."""
+    both = up.new_zeros(up.shape[1], 2, len(up)).permute(1, 2, 0)
+    first, second = both[0], both[1]
+    both[0].add_(up)
+    both.view_as(both)[1].copy_(act)
+    return first * second
+
+
 def by_cat(up: Tensor, act: Tensor) -> Tensor:
     first, second = torch.cat([up, act], dim=-1).chunk(2, dim=-1)
     return first * second
@@ -60,6 +76,8 @@ VARIANTS: dict[str, Combine] = {
     "loop": lambda up, act: torch.stack([a * b for a, b in zip(up, act, strict=True)]),
     "where": lambda up, act: up * torch.where(torch.ones_like(act, dtype=torch.bool), act, up),
     "written into": through_a_buffer,
+    "written through views": through_views,
+    "written through other views": through_other_views,
     "in place": lambda up, act: up.clone().mul_(act),
     "cast": lambda up, act: up * act.to(torch.float64).double(),
     "dropout": lambda up, act: up * nn.functional.dropout(act, 0.5, training=False),
@@ -108,6 +126,17 @@ def test_each_entry_keeps_its_facts_wherever_it_goes(names: list[str]) -> None:
     assert isinstance(table, facts.Mixture)
     known = torch.tensor([False, *(part.is_activated for part in table.table)])[table.codes.long()]
     assert torch.equal(known, both < 0)
+
+
+def test_a_buffer_written_through_a_view_depends_on_what_was_written() -> None:
+    """Without gradients, where nothing but the facts says so."""
+    with torch.no_grad(), Mode(Interpreter(Where())):
+        buffer = torch.zeros(2, 3)
+        rows = buffer.view(3, 2)
+        buffer[0].add_(facts.vary(torch.rand(3)))
+    assert facts.is_variable(buffer)
+    assert facts.is_variable(rows)
+    assert not facts.is_variable(torch.zeros(2, 3))
 
 
 def test_facts_end_where_something_else_is_made() -> None:

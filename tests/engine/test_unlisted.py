@@ -10,7 +10,7 @@ import torch
 import transformers
 
 import axioms
-from axioms.core.errors import InputError, UncoveredOperation
+from axioms.core.errors import InputError, NotDefined, RewriteError, UncoveredOperation
 from axioms.model.inputs import read_inputs
 from axioms.rewrites.apply import checked_rewrite
 
@@ -74,7 +74,27 @@ WORKS: dict[str, tuple[str, dict[str, Any]]] = {
     "Exaone4": ("Exaone4ForCausalLM", {**DECODER, "num_key_value_heads": 1}),
     "ConvBert": ("ConvBertForSequenceClassification", {**DECODER, "embedding_size": 16}),  # a softmax over kernels
     "CTRL": ("CTRLLMHeadModel", {"vocab_size": 40, "n_embd": 16, "n_layer": 2, "n_head": 2, "dff": 24}),  # in place
+    "MobileBert": (  # without norms: as wide as its default, random weights saturate every softmax and gradients are 0
+        "MobileBertForSequenceClassification",
+        {**DECODER, "embedding_size": 16, "intra_bottleneck_size": 16, "num_feedforward_networks": 2},
+    ),
+    "Funnel": (
+        "FunnelForSequenceClassification",
+        {"vocab_size": 40, "block_sizes": [2, 2], "d_model": 16, "n_head": 2, "d_head": 8, "d_inner": 24},
+    ),
 }
+PROPHET = (
+    "ProphetNetForCausalLM",
+    {
+        "vocab_size": 40,
+        "hidden_size": 16,
+        "decoder_ffn_dim": 24,
+        "num_decoder_layers": 2,
+        "num_decoder_attention_heads": 2,
+        "is_decoder": True,
+        "add_cross_attention": False,
+    },
+)
 
 
 def build(name: str, model: str, options: dict[str, Any]) -> Any:
@@ -140,23 +160,43 @@ KNOWING = {  # methods that know something of the values on their way
     "block_lrp": {"nodes": 2},
     "removal_taylor": {},
 }
-GPT_OSS = ("GptOssForCausalLM", {**DECODER, "num_key_value_heads": 1, "head_dim": 8, "num_local_experts": 4})
+NOT_BY_DEFAULT = {
+    "GptOss": ("GptOssForCausalLM", {**DECODER, "num_key_value_heads": 1, "head_dim": 8, "num_local_experts": 4}),
+    "ProphetNet": PROPHET,  # in float64 it needs a mask of that dtype
+}
 
 
 @pytest.mark.parametrize("rewrite", ["insert_views", "insert_identities"])
-@pytest.mark.parametrize("name", [*WORKS, "GptOss"])
+@pytest.mark.parametrize("name", [*WORKS, *NOT_BY_DEFAULT])
 def test_what_changes_no_number_changes_no_attribution(name: str, rewrite: str) -> None:
     """GPT-OSS has a sigmoid in its experts, for which AttnLRP has no rule: there it is held constant."""
-    model = build(name, *(GPT_OSS if name == "GptOss" else WORKS[name]))
-    rewritten, _ = checked_rewrite(rewrite, {}, model, read_inputs(model, text()), 2)
+    model = build(name, *(WORKS | NOT_BY_DEFAULT)[name])
+    given = text()
+    if name == "ProphetNet":
+        given["attention_mask"] = given["attention_mask"].double()
+    rewritten, _ = checked_rewrite(rewrite, {}, model, read_inputs(model, given), 2)
     methods = {"lrp": GATES_HELD, "removal_taylor": {}} if name == "GptOss" else KNOWING
     compared = 0
     for method, options in methods.items():
         try:
-            plain = axioms.attribute(model, text(), method=method, **options).scores
+            plain = axioms.attribute(model, given, method=method, **options).scores
         except InputError:  # no attention, or a mask that moves positions
             continue
-        scores = axioms.attribute(rewritten.module, text(), method=method, **options).scores
+        scores = axioms.attribute(rewritten.module, given, method=method, **options).scores
         torch.testing.assert_close(scores, plain, rtol=1e-8, atol=1e-9 * float(plain.abs().max()))
         compared += 1
     assert compared >= min(3, len(methods))
+
+
+def test_a_model_that_gives_nan_by_itself_is_not_blamed_on_the_rewrite() -> None:
+    """ProphetNet makes float32 of an integer mask and multiplies it by float64's lowest number: 0 * -inf."""
+    model = build("ProphetNet", *PROPHET)
+    with torch.no_grad():
+        assert model(**text()).logits.isnan().any()
+    with pytest.raises(RewriteError, match="ProphetNetForCausalLM itself gives NaN"):
+        checked_rewrite("insert_views", {}, model, read_inputs(model, text()), 2)
+
+
+def test_rollout_where_layers_attend_over_fewer_positions_is_a_sentence() -> None:
+    with pytest.raises(NotDefined, match="needs one position per feature"):
+        axioms.attribute(build("Funnel", *WORKS["Funnel"]), text(), method="attention_rollout")

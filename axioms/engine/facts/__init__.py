@@ -7,8 +7,20 @@ facts, kept as a tensor of codes that is moved by the same calls as the values, 
 This is the only module that sets an attribute on a tensor.
 """
 
-from axioms.engine.facts.access import give, held_entries, hold, is_variable, note, of, survey, variables, vary
+from axioms.engine.facts.access import (
+    give,
+    held_entries,
+    hold,
+    is_variable,
+    known_of,
+    note,
+    of,
+    survey,
+    variables,
+    vary,
+)
 from axioms.engine.facts.crossing import cross, write
+from axioms.engine.facts.mixing import put
 from axioms.engine.facts.record import PLAIN, Facts, Mixture, Origin
 
 __all__ = [
@@ -21,8 +33,10 @@ __all__ = [
     "held_entries",
     "hold",
     "is_variable",
+    "known_of",
     "note",
     "of",
+    "put",
     "survey",
     "variables",
     "vary",

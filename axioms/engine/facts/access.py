@@ -7,26 +7,55 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
 
-from axioms.engine.facts.record import PLAIN, Facts, Mixture, combine
+from axioms.engine.facts.record import PLAIN, Facts, Mixture, combine, simplify
 
 NAME = "_axioms_facts"
+WRITTEN: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
+"""Tensors that were written to, themselves or through a view: what is known of any view of them is read from them."""
+
+
+def _noted(tensor: Tensor) -> Facts | Mixture | None:
+    """Return what is known of a value; None where nothing is."""
+    if WRITTEN and (base := tensor._base) is not None and base in WRITTEN:
+        return _seen_through(tensor, base)
+    known: Facts | Mixture | None = tensor.__dict__.get(NAME)
+    return known
+
+
+def _seen_through(view: Tensor, base: Tensor) -> Facts | Mixture | None:
+    """Return what is known of a view of a tensor that was written to since."""
+    known: Facts | Mixture | None = base.__dict__.get(NAME)
+    if not isinstance(known, Mixture) or view.dtype != base.dtype:
+        return known
+    with torch.no_grad(), torch._C.DisableTorchFunction():
+        return simplify(part_of(laid_out(known.codes, base), view, base), known.table)
+
+
+def laid_out(codes: Tensor, base: Tensor) -> Tensor:
+    """Return a copy of the codes with the strides of the tensor that they are of."""
+    return torch.empty_strided(base.shape, base.stride(), device=base.device).copy_(codes)
+
+
+def part_of(codes: Tensor, view: Tensor, base: Tensor) -> Tensor:
+    """Return the codes of a view out of those of its base, as a view of them."""
+    return codes.as_strided(view.shape, view.stride(), view.storage_offset() - base.storage_offset())
 
 
 def known_of(tensor: Tensor) -> Facts | Mixture:
     """Return the facts of a value, or the mixture of facts that it has."""
-    known: Facts | Mixture = tensor.__dict__.get(NAME, PLAIN)
-    return known
+    return _noted(tensor) or PLAIN
 
 
 def has_facts(tensor: Tensor) -> bool:
     """Tell whether anything but the plain is known of a value."""
-    return NAME in tensor.__dict__
+    return _noted(tensor) is not None
 
 
 def of(tensor: Any) -> Facts:
     """Return what is known of a value; of a mixture, what holds for all of it."""
-    known = tensor.__dict__.get(NAME)
+    known = _noted(tensor)
     if known is None:
         return PLAIN
     return known if isinstance(known, Facts) else combine(known.table)
@@ -34,7 +63,7 @@ def of(tensor: Any) -> Facts:
 
 def held_entries(tensor: Tensor) -> Tensor | None:
     """Return where a value is held constant, in its shape; None where it is nowhere."""
-    known = tensor.__dict__.get(NAME)
+    known = _noted(tensor)
     if known is None or isinstance(known, Facts):
         return None
     held = torch.tensor([False, *(facts.is_held for facts in known.table)], device=tensor.device)
@@ -51,7 +80,7 @@ def survey(values: Iterable[Any]) -> tuple[bool, bool]:
     varies = known = False
     for value in values:
         if isinstance(value, Tensor):
-            facts = value.__dict__.get(NAME)
+            facts = _noted(value)
             if facts is not None:
                 known = True
                 varies = varies or value.requires_grad or of(value).varies
@@ -93,7 +122,7 @@ def hold(value: Tensor, held: Tensor) -> Tensor:
 
 def give(source: Tensor, target: Tensor) -> Tensor:
     """Give a tensor of the same shape the facts of another, and no others."""
-    note(target, source.__dict__.get(NAME))
+    note(target, _noted(source))
     return target
 
 

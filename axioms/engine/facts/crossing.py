@@ -11,7 +11,7 @@ from torch import Tensor
 from axioms.engine import kinds
 from axioms.engine.composite import layer_number
 from axioms.engine.facts.access import give, has_facts, is_variable, known_of, note, of, tensors, variables
-from axioms.engine.facts.mixing import move_codes, outputs_of, written_codes
+from axioms.engine.facts.mixing import move_codes, outputs_of, put, written_codes
 from axioms.engine.facts.record import PLAIN, Facts, Mixture, Origin, combine
 from axioms.engine.kinds import CLAMP
 from axioms.engine.operations import Operation, Product
@@ -101,4 +101,4 @@ def write(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     place = args[0]
     sources = list(variables((*args[1:], *kwargs.values())))
     if sources:
-        note(place, written_codes(func, args, kwargs, [place, *sources] if is_variable(place) else sources))
+        put(place, written_codes(func, args, kwargs, [place, *sources] if is_variable(place) else sources))

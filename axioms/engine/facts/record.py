@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 
@@ -68,3 +69,12 @@ def combine(facts: Sequence[Facts]) -> Facts:
         softmaxes=frozenset().union(*softmaxes) if all(softmaxes) else frozenset(),
         origin=next((fact.origin for fact in facts if fact.origin is not None), None),
     )
+
+
+def simplify(codes: Tensor, table: tuple[Facts, ...]) -> Facts | Mixture:
+    """Return one set of facts where all entries have the same."""
+    codes = torch.where((codes > 0) & (codes <= len(table)), codes, 0.0)  # padding may be filled with anything
+    low, high = torch.where(codes > 0, codes, float(len(table))).min(), codes.max()
+    if bool(low >= high):
+        return table[max(int(high), 1) - 1]
+    return Mixture(codes, table)

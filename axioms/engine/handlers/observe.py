@@ -5,6 +5,7 @@ Calls are recognized as operations, so no model class is named here. Nothing cha
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +21,9 @@ from axioms.engine.parse import Call
 from axioms.engine.where import Where
 from axioms.model.inputs import Inputs
 from axioms.model.module import Model
+
+MATMUL = re.compile(r"(\S*)(\w)(\w),\1\3(\w)->\1\2\4$")
+"""An einsum that is A V; one in another layout, such as `bnij,bjnd->bind`, is not read as attention to values."""
 
 
 class Projection(NamedTuple):
@@ -106,7 +110,7 @@ class _Observer(Interpreter):
         match operation:
             case Softmax():
                 self._softmax(operation.input, value)
-            case Product(contracts=True, factors=(left, right)):
+            case Product(contracts=True, factors=(left, right)) if call.name != "einsum" or MATMUL.match(call.args[0]):
                 self._product(left, right)
             case Linear(name="linear"):
                 self._linear(operation.weight.t(), operation.bias)
