@@ -49,11 +49,9 @@ def attention(
         groups = query.shape[-3] // key.shape[-3]
         key, value = key.repeat_interleave(groups, -3), value.repeat_interleave(groups, -3)
     logits = (query @ key.transpose(-2, -1)) * (query.shape[-1] ** -0.5 if scale is None else scale)
-    if is_causal and attn_mask is None:  # every row keeps its first key
+    if is_causal:  # torch takes no mask beside it, and every row keeps its first key
         above = torch.full(logits.shape[-2:], torch.finfo(logits.dtype).min, dtype=logits.dtype, device=logits.device)
         return torch.softmax(logits + above.triu_(1), dim=-1) @ value
-    if is_causal and attn_mask is not None:
-        attn_mask = attn_mask & torch.ones(logits.shape[-2:], dtype=torch.bool, device=logits.device).tril()
     if attn_mask is None:
         return torch.softmax(logits, dim=-1) @ value
     if attn_mask.dtype != torch.bool:
