@@ -64,14 +64,19 @@ class Inputs:
         return self._map(lambda value: value[index])
 
     @property
+    def attended(self) -> Tensor | None:
+        """Which tokens are no padding (batch x features, bool); None without a mask of batch x tokens."""
+        mask = self.fixed.get("attention_mask")
+        return mask != 0 if mask is not None and mask.shape == self.features.shape[:2] else None
+
+    @property
     def lengths(self) -> Tensor | None:
         """How many tokens a text has up to the last that is attended to; None without a mask of batch x tokens."""
         import torch
 
-        mask = self.fixed.get("attention_mask")
-        if mask is None or mask.shape != self.features.shape[:2]:
+        if (there := self.attended) is None:
             return None
-        return (torch.arange(mask.shape[1], device=mask.device) * (mask != 0)).argmax(dim=1) + 1
+        return (torch.arange(there.shape[1], device=there.device) * there).argmax(dim=1) + 1
 
     def without(self, removed: Tensor, draw: int = 0) -> Inputs:
         """Return the inputs without the features where `removed` (batch x features, bool) is true."""
@@ -177,8 +182,7 @@ def read_inputs(
     if not inputs.features.is_meta and not bool(torch.isfinite(inputs.features).all()):
         raise InputError("the features contain NaN or infinity.")
     removal = remove if isinstance(remove, Removal) else _removal(remove)
-    mask = inputs.fixed.get("attention_mask")
-    there = mask != 0 if mask is not None and mask.shape == inputs.features.shape[:2] else None
+    there = inputs.attended
     words = _words(inputs, there, special)
     if removal.special_tokens == "keep" and inputs.slot == EMBEDDINGS and special is None:
         raise InputError(

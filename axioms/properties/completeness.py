@@ -2,7 +2,7 @@
 
 Sundararajan et al. 2017, Section 3, Proposition 1; "efficiency" of Shapley values; "summation to delta" of DeepLIFT.
 The axiom `conservation` measures each method against its own total; here b is the same for all: every feature has the
-value `baseline`.
+value `baseline`. Quantus' Completeness asks whether the two are the same float, which rounding decides.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Bhatt et al. 2020 ("Evaluating and Aggregating Feature-based Model Explanations"), over random sets of one size; the
 size is a share of the units, by default a fifth. It is `sensitivity_n`'s r under another name and with another
 default; captum has none, Quantus' FaithfulnessCorrelation is the same on the same sets
-(tests/properties/test_peers.py).
+(tests/properties/test_peers_faithfulness.py).
 """
 
 from __future__ import annotations

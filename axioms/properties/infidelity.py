@@ -3,8 +3,9 @@
 Infidelity of Yeh et al. 2019, whose perturbation I removes each unit with probability one half. Their I' R is for
 slopes; relevance is a slope times the input, so that I is 1 on what is removed: captum's `infidelity` with
 `infidelity_perturb_func_decorator(multiply_by_inputs=True)`, which is equal on the same sets
-(tests/properties/test_peers.py). `scaled` is captum's `normalize=True`: the relevance may first be multiplied by the
-one number that fits best. Quantus' Infidelity perturbs square patches of images and is not compared.
+(tests/properties/test_peers_faithfulness.py). `scaled` is captum's `normalize=True`: the relevance may first be
+multiplied by the one number that fits best. Quantus' Infidelity takes slopes and removes one patch of an image after
+the other, each time with all before it; on those sets it is the same.
 """
 
 from __future__ import annotations

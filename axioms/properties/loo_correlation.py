@@ -1,4 +1,8 @@
-"""How far a method agrees with leave-one-out: Table 2's first column."""
+"""How far a method agrees with leave-one-out: Table 2's first column of You et al. 2025.
+
+`pearson` is the faithfulness of Alvarez-Melis & Jaakkola 2018, Quantus' FaithfulnessEstimate, and equal to it
+(tests/properties/test_peers_faithfulness.py).
+"""
 
 from __future__ import annotations
 

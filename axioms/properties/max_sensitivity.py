@@ -1,8 +1,9 @@
 """Relevance does not jump: max over |y - x| <= r of ||R(y) - R(x)|| / ||R(x)||.
 
 Max-sensitivity of Yeh et al. 2019, over uniform noise in the box of radius r; they do not divide, captum's
-`sensitivity_max` does, and is equal on the same noise (tests/properties/test_peers.py). Quantus' MaxSensitivity divides
-too. Reported, not judged: a method that is constant has none, and a model that jumps should have some.
+`sensitivity_max` and Quantus' MaxSensitivity do, and are equal on the same noise
+(tests/properties/test_peers_stability.py). `by: tokens` puts a near token in the place of one instead. Reported, not
+judged: a method that is constant has none, and a model that jumps should have some.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from axioms.core.entries import Metric
 from axioms.core.lazy import np
 from axioms.core.registry import axiom
 from axioms.core.values import Values, divided
-from axioms.properties.helpers.neighbours import neighbours, norm
+from axioms.properties.helpers.neighbours import By, neighbours, norm
 from axioms.properties.helpers.views import SideView
 
 
@@ -22,8 +23,10 @@ from axioms.properties.helpers.views import SideView
         "absolute": Metric("max over neighbours of ||R(y) - R(x)||, as Yeh et al. have it; lower is better"),
     },
 )
-def max_sensitivity(side: SideView, *, radius: float = 0.02, samples: int = 10, seed: int = 0) -> dict[str, Values]:
+def max_sensitivity(
+    side: SideView, *, by: By = "noise", radius: float = 0.02, nearest: int = 5, samples: int = 10, seed: int = 0
+) -> dict[str, Values]:
     """The largest change of the relevance among neighbours, as it is and relative to the relevance."""
-    changes = [norm(near.scores - side.scores) for near in neighbours(side, radius=radius, samples=samples, seed=seed)]
-    largest = np.max(changes, axis=0)
+    near = neighbours(side, by=by, radius=radius, nearest=nearest, samples=samples, seed=seed)
+    largest = np.max([norm(other.scores - side.scores) for other in near], axis=0)
     return {"relative": divided(largest, norm(side.scores)), "absolute": largest}

@@ -3,8 +3,10 @@
 Two definitions, by name. `by: function` is the Dummy of Friedman 2004, Sensitivity(b) of Sundararajan et al. 2017,
 Section 4: the function does not depend on the feature at all, whatever the others are. `by: removal` is the null
 player of Shapley 1953: v(S + i) = v(S) for every set S of features, in the game that removes all others; a feature that
-already has the value that removal gives it is one. Quantus has the second under the name NonSensitivity (Nguyen &
-Martinez 2020), for single removals. Of a token behind a mask `padding_invariance` asks the same.
+already has the value that removal gives it is one. Quantus' NonSensitivity (Nguyen & Martinez 2020) counts features
+of which the relevance and what a single removal takes are not small together; where a feature changes nothing and has
+relevance both say so (tests/properties/test_peers_axiomatic.py). Of a token behind a mask `padding_invariance` asks the
+same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Removing features in order of relevance: MoRF, LeRF and their difference (Samek et al. 2017)."""
+"""Removing features in order of relevance: MoRF, LeRF and their difference (Samek et al. 2017).
+
+`morf` is the mean of the curve of Quantus' PixelFlipping and, with patches of one pixel, of Selectivity; `aopc` that of
+RegionPerturbation (tests/properties/test_peers_faithfulness.py).
+"""
 
 from __future__ import annotations
 

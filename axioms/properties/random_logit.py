@@ -1,7 +1,8 @@
 """How alike are the maps of two classes: the similarity of R(f_c) and R(f_k) for another class k, drawn at random.
 
 The random logit test of Sixt et al. 2020 ("When Explanations Lie"), who compare by SSIM, as Quantus' RandomLogit does;
-features of a text are no image, so that cosine and Spearman's r stand here. Reported, not judged: two classes may well
+features of a text are no image, so that cosine and Spearman's r stand here; by the latter, and for the same classes,
+Quantus gives the same (tests/properties/test_peers_randomization.py). Reported, not judged: two classes may well
 depend on the same features. `target_sensitivity` asks whether the maps differ at all.
 """
 

@@ -2,8 +2,9 @@
 
 Sensitivity-n of Ancona et al. 2018 ("Towards Better Understanding of Gradient-based Attribution Methods"), who report
 Pearson's r over 100 random sets S, here `pearson`; the property itself is `relative_error` = 0. n = 1 is
-leave-one-out, n = all of them completeness. Quantus' SensitivityN is another metric: it removes the n *most relevant*
-features for growing n and correlates over n.
+leave-one-out, n = all of them completeness. Quantus' SensitivityN is another metric: for each n it correlates over the
+examples of a batch the relevance of the n-th most relevant feature with the drop without the n most relevant
+(tests/properties/test_peers_faithfulness.py).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The rationale alone carries the prediction: mean over bins k of p(x) - p(the top k% alone).
 
 Sufficiency of ERASER (DeYoung et al. 2020), Section 5, over the same bins as `comprehensiveness`; low is good, and it
-may be negative. Neither captum nor Quantus 0.6 has it.
+may be negative. captum has none; Quantus' Sufficiency is another metric (Dasgupta et al. 2022: do examples with similar
+maps get the same class).
 """
 
 from __future__ import annotations

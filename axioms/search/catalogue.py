@@ -14,6 +14,8 @@ from typing import Any
 
 import yaml
 
+from axioms.search.peers import CAPTUM, QUANTUS
+
 INVARIANCE = "implementation_invariance"
 EXACT = {
     INVARIANCE: "Sundararajan et al. 2017",
@@ -42,9 +44,31 @@ MEASURED = {
     "local_lipschitz": "Alvarez-Melis & Jaakkola 2018",
     "relative_stability": "Agarwal et al. 2022",
     "random_logit": "Sixt et al. 2020",
-    "randomization": "Adebayo et al. 2018",
+    "randomization": "Adebayo et al. 2018; Hedstroem et al. 2024",
+    "loo_correlation": "Alvarez-Melis & Jaakkola 2018; You et al. 2025",
+    "perturbation": "Samek et al. 2017",
+    "insertion_deletion": "Petsiuk et al. 2018",
+    "ground_truth": "Arras et al. 2025",
+    "chance": "Arras et al. 2025",
+    "bypass_gain": "You et al. 2025",
+    "bypass_perturbation": "You et al. 2025",
+    "attention_flatness": "You et al. 2025",
+    "relevance": "ours: a number worked out by hand",
+    "task": "Arras et al. 2025",
+    "cost": "Arras et al. 2025",
 }
 """Axioms of which a number is reported, and who proposed them."""
+ENGINEERING = {
+    "purity": "ours",
+    "batch_invariance": "ours",
+    "padding_invariance": "ours",
+    "backend_invariance": "implementation invariance, of two codes of attention",
+    "precision": "ours",
+    "engine_agreement": "Arras et al. 2025, Appendix D",
+    "ledger": "ours",
+    "forward_equivalence": "the condition of implementation invariance",
+}
+"""What must hold of any implementation, whatever the method, and where it comes from."""
 ABOUT = """\
 # The catalogue of axioms
 
@@ -75,10 +99,11 @@ def page(root: Path) -> str:
     methods: list[str] = yaml.safe_load((root / "specs" / "_axioms.yaml").read_text())["methods"]
     shown = {axiom: sorted(_shown(root, axiom), key=lambda broken: methods.index(broken.method)) for axiom in EXACT}
     parts = [ABOUT, "## Exact axioms\n", *_exact_rows(methods, shown), ""]
-    parts += ["## Measured\n", "| axiom | what it says | proposed by |", "|---|---|---|"]
-    parts += [f"| `{axiom}` | {_says(axiom)} | {source} |" for axiom, source in MEASURED.items()]
+    for title, group in (("Measured", MEASURED), ("Of any implementation", ENGINEERING)):
+        parts += [f"## {title}\n", "| axiom | what it says | proposed by |", "|---|---|---|"]
+        parts += [*(f"| `{axiom}` | {_says(axiom)} | {source} |" for axiom, source in group.items()), ""]
+    parts += [*_peer_rows(), ""]
     parts += [
-        "",
         "## Counterexamples\n",
         "| axiom | method | the smallest that was found | spec |",
         "|---|---|---|---|",
@@ -103,6 +128,18 @@ def _exact_rows(methods: list[str], shown: dict[str, list[Shown]]) -> Iterator[s
             f"| `{axiom}` | {_says(axiom)} | {source} | {keeps} | {breaks} | "
             f"`{smallest.method}` on {_plain(smallest.where)} |"
         )
+
+
+def _peer_rows() -> Iterator[str]:
+    yield "## Beside captum 0.9 and Quantus 0.6\n"
+    yield "Every metric of theirs. What is here too is compared on the same model, input and perturbations by"
+    yield "`tests/properties/test_peers_*.py`: equal to 1e-6, but for what the last column says.\n"
+    yield "| theirs | here | in what they differ |"
+    yield "|---|---|---|"
+    for package, metrics in (("captum", CAPTUM), ("quantus", QUANTUS)):
+        for peer in metrics:
+            ours = f"`{peer.ours}`" if peer.ours else ""
+            yield f"| `{package}` {_plain(peer.name)} | {ours} | {peer.relation or 'equal'} |"
 
 
 def _shown(root: Path, axiom: str) -> Iterator[Shown]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -72,7 +73,7 @@ class TrialBench:
     def _run(self, method: Method, model: Model, inputs: Inputs, target: Target | None = None) -> Attribution:
         target = target or self.target
         output = target(outputs_of(model, inputs, len(inputs)))
-        if cast(float, model.module.closest_kink) < NEAREST_KINK:
+        if getattr(model.module, "closest_kink", math.inf) < NEAREST_KINK:
             raise NotDefined("a ReLU is at its kink, where its gradient is whatever rounding makes of it.")
         return run_method(method, model, inputs, target, output, batch_size=len(inputs), options={})
 

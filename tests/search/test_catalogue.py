@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import axioms.properties  # noqa: F401  (registers them)
+from axioms.core.registry import AXIOMS
 from axioms.search.breaks import exact_axioms
-from axioms.search.catalogue import EXACT, INVARIANCE, MEASURED, page
+from axioms.search.catalogue import ENGINEERING, EXACT, INVARIANCE, MEASURED, page
+from axioms.search.peers import CAPTUM, QUANTUS
+from tests.properties.peers import import_quantus
 
 
 def test_the_committed_page_is_fresh(root: Path) -> None:
@@ -15,8 +19,29 @@ def test_the_committed_page_is_fresh(root: Path) -> None:
 
 def test_every_axiom_that_can_be_falsified_is_there(root: Path) -> None:
     assert set(EXACT) == {INVARIANCE, *exact_axioms()}
-    text = page(root)
-    assert all(f"| `{axiom}` |" in text for axiom in (*EXACT, *MEASURED))
+
+
+def test_every_registered_axiom_has_one_row() -> None:
+    groups = [*EXACT, *MEASURED, *ENGINEERING]
+    assert sorted(groups) == sorted(name for name in AXIOMS if AXIOMS.get(name).is_ours)
+
+
+def test_every_metric_of_a_peer_is_compared_or_said_to_be_missing() -> None:
+    quantus = import_quantus()
+    theirs = {metric.__name__ for group in quantus.AVAILABLE_METRICS.values() for metric in group.values()}
+    assert {peer.name for peer in QUANTUS} == theirs
+    for peer in (*CAPTUM, *QUANTUS):
+        axiom, _, metric = peer.ours.partition(".")
+        assert metric in AXIOMS.get(axiom).metrics if peer.ours else peer.relation.startswith("none: ")
+
+
+def test_every_peer_metric_that_is_here_is_named_by_a_comparison(root: Path) -> None:
+    tests = "".join(file.read_text() for file in (root / "tests" / "properties").glob("test_peers_*.py"))
+    other = {"Sufficiency"}  # it compares examples with each other, and shares the name alone
+    for peer in QUANTUS:
+        assert (f"quantus.{peer.name}(" in tests or f'"{peer.name}"' in tests) == bool(
+            peer.ours and peer.name not in other
+        )
 
 
 def test_every_counterexample_has_at_most_three_inputs_and_a_row(root: Path) -> None:
