@@ -17,7 +17,7 @@ from axioms.spec.added import Claim, read_claims, read_method
 from axioms.subjects.assets import OFFLINE, cache_folder
 
 if TYPE_CHECKING:
-    from axioms.run.cache import Cache
+    from axioms.run.cache import Cache, Reuse
 
 FRESH = "AXIOMS_FRESH"
 REQUIRE_ASSETS = "AXIOMS_REQUIRE_ASSETS"
@@ -117,9 +117,16 @@ def _add_what_is_kept(group: pytest.OptionGroup) -> None:
         help="measure everything anew, also what an earlier run has measured with the same code (AXIOMS_FRESH=1)",
     )
     group.addoption(
+        "--axioms-reuse",
+        action="store_true",
+        help="use what an earlier run has measured also of methods, rules, axioms and models that are not this "
+        "package's, and beside a baseline; what their code reads or imports when called must not have changed",
+    )
+    group.addoption(
         "--axioms-resume",
         action="store_true",
-        help="no longer needed, and does nothing: every run uses what an earlier one has measured, killed or not",
+        help="no longer needed, and does nothing: every run uses what an earlier one has measured, killed or not; "
+        "--axioms-reuse also what other people's code has",
     )
     group.addoption(
         "--axioms-baseline",
@@ -203,11 +210,18 @@ def assets_required(config: pytest.Config) -> bool:
 
 
 def cache_of(config: pytest.Config) -> Cache:
-    """Return the cache of a session; it is in memory only where everything is to be measured anew."""
+    """Return the cache of a session, by default for this package's own methods; a gate compares what it measures."""
     from axioms.run.cache import Cache
 
-    fresh = config.getoption("--axioms-fresh") or switched_on(FRESH)
-    return Cache(None if fresh else cache_folder() / "measurements")
+    if config.getoption("--axioms-fresh") or switched_on(FRESH):
+        return Cache()
+    reuse: Reuse = "nothing" if is_gated(config) else "ours"
+    return Cache(cache_folder() / "measurements", "all" if config.getoption("--axioms-reuse") else reuse)
+
+
+def is_gated(config: pytest.Config) -> bool:
+    """Tell whether the numbers of a session are compared with a baseline, or become one."""
+    return any(config.getoption(name) is not None for name in ("--axioms-baseline", "--axioms-update-baseline"))
 
 
 def apply_switches(config: pytest.Config) -> None:

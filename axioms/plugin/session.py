@@ -16,7 +16,8 @@ MARKERS: dict[str, str] = {
 
 
 RESUME = """--axioms-resume is no longer needed and does nothing: every run uses what an earlier one has measured with \
-the same code, versions and specs, also one that was killed. Leave it out; --axioms-fresh measures everything anew."""
+the same code, versions and specs, also one that was killed; of methods of your own, and beside a baseline, with \
+--axioms-reuse. Leave it out; --axioms-fresh measures everything anew."""
 
 
 def pytest_configure(config: pytest.Config) -> None:

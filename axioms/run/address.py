@@ -49,5 +49,7 @@ class Opened:
     """How a report names each example."""
     has_texts: bool
     has_images: bool
+    is_ours: bool
+    """Whether it is run by this package's code and that of the packages it names, and not by a user's."""
     warnings: tuple[str, ...] = ()
     """What the user should know about the model or its data."""

@@ -9,6 +9,7 @@ from axioms.core.values import Values
 from axioms.run.address import Address, Opened
 from axioms.run.cache import Cache
 from axioms.run.memory import digest_of
+from axioms.run.ours import is_ours
 from axioms.run.requests import Request
 
 Answer = Mapping[str, Values]
@@ -38,11 +39,14 @@ class Answers:
     def get(self, address: Address, opened: Opened, shard: int, request: Request) -> Answer | None:
         """Return an answer from memory or disk; None where it is to be computed."""
         place = (address.name, shard, request.name)
-        if place not in self._values and request.is_kept:
+        if place not in self._values and request.is_kept and self._may_use(opened, request):
             read = self._cache.read(_digest(opened, shard, request))
             if read is not None:
                 self._values[place] = read
         return self._values.get(place)
+
+    def _may_use(self, opened: Opened, request: Request) -> bool:
+        return self._cache.may_use(is_ours=opened.is_ours and is_ours(request))
 
     def put(self, address: Address, opened: Opened, shard: int, request: Request, answer: Answer) -> None:
         """Keep an answer; a run that is killed after this does not lose it."""

@@ -49,7 +49,7 @@ class Source:
     pools: Mapping[str, Tensor]
     """The words of all the data by side, where the subject's removal draws from them."""
     ids: str
-    """A digest of the token ids that the models read; "" where the data are no texts."""
+    """A digest of the tokens that the models read; "" where the data are no texts."""
 
     @cached_property
     def shards(self) -> tuple[Bounds, ...]:
@@ -120,7 +120,7 @@ def build_subject(subject: Subject, run: Run, spec_file: Path, report: Report | 
 
 
 def _scan(data: Data, models: Mapping[str, LanguageModel], batch_size: int) -> tuple[Data, str]:
-    """Return the data with the width of its texts, and a digest of their token ids.
+    """Return the data with the width of its texts, and a digest of their tokens.
 
     The models of a pair must read the same tokens: features are compared one by one.
     """
@@ -133,6 +133,7 @@ def _scan(data: Data, models: Mapping[str, LanguageModel], batch_size: int) -> t
             strings.update(json.dumps(split.strings).encode())
             cut, width = cut + split.cut, max(width, split.inputs["input_ids"].shape[1])
         words.add(strings.digest())
+        ids.update(strings.digest())
     if len(words) > 1:
         raise InputError(
             "the two models of the pair split the texts into different tokens, so nothing can be compared."

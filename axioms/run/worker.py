@@ -16,6 +16,7 @@ from axioms.run.answers import NOTES
 from axioms.run.case import Case, Report
 from axioms.run.cases import Cases
 from axioms.run.exhibits import accounts, shown_examples
+from axioms.run.ours import is_our_subject
 from axioms.run.requests import Request
 from axioms.subjects.built import ONLY
 
@@ -36,6 +37,7 @@ class Worker:
             names=tuple(data.name(index) for index in range(data.count)),
             has_texts=bool(data.texts),
             has_images=data.shape is not None,
+            is_ours=is_our_subject(address, source),
         )
 
     def compute(self, address: Address, shard: int, request: Request) -> Mapping[str, Values]:

@@ -120,7 +120,8 @@ def test_every_order_gives_the_same(
 
     def run(arrange: Arrange) -> Outcomes:
         session = Session(arrange)
-        pytester.inline_run("specs", "--axioms-import", "mymodel", "-p", "no:cacheprovider", plugins=[session])
+        arguments = ("specs", "--axioms-import", "mymodel", "--axioms-reuse", "-p", "no:cacheprovider")
+        pytester.inline_run(*arguments, plugins=[session])
         return session.outcomes
 
     in_order = run(lambda items: None)

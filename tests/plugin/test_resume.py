@@ -38,7 +38,7 @@ methods: [{counted: {as: one, name: one}}, {counted: {as: two, name: two}}, dead
 checks:
   - {axiom: conservation, record: [ratio.mean]}
 """
-RUN = ("specs", "--axioms-import", "mymethods")
+RUN = ("specs", "--axioms-import", "mymethods", "--axioms-reuse")
 
 
 def results(pytester: pytest.Pytester) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from axioms.core.errors import AssetMissing
-from axioms.run.cache import Cache
+from axioms.run.cache import SUFFIX, Cache
 from axioms.run.digests import descriptors, source_digest
 from axioms.run.memory import RECENT, Key, Memory, key_of
 from axioms.run.runner import Runner
@@ -148,7 +148,7 @@ def test_what_a_fixture_says_counts(tmp_path: Path) -> None:
 def test_a_damaged_file_is_measured_anew(tmp_path: Path) -> None:
     file = written(tmp_path)
     measured(file, Cache(tmp_path / "cache"))
-    (file_on_disk,) = (tmp_path / "cache").rglob("*.npz")
+    (file_on_disk,) = (tmp_path / "cache").rglob(f"*{SUFFIX}")
     file_on_disk.write_bytes(file_on_disk.read_bytes()[:100])
     cache = Cache(tmp_path / "cache")
     measured(file, cache)
