@@ -8,17 +8,22 @@ import json
 import os
 import re
 import subprocess
+import tarfile
 import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
-from axioms.subjects.assets import clients
+from axioms.core.environment import switched_on
+from axioms.core.errors import AssetMissing
+from axioms.subjects.assets import clients, locate
 
 COMMIT = "a" * 40
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 
 class StandIn:
@@ -46,7 +51,7 @@ class StandIn:
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         wanted = handler.headers.get("Range")
         self.requests.append((handler.path, wanted))
-        body = self.files.get(handler.path.partition("?")[0])
+        body = self.files.get(unquote(handler.path.partition("?")[0]))
         if body is None:
             handler.send_error(404)
             return
@@ -105,6 +110,30 @@ class StandIn:
         self.files[f"/files/{file}.metadata"] = metadata
         return sha256
 
+    def npm(self, command: str, package: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """What npm says of this registry, without starting it."""
+        name, _, version = package.rpartition("@")
+        known = json.loads(self.files.get(f"/{name}", b"{}"))
+        found = known.get("versions", {}).get(version)
+        said = found["dist"]["tarball"] if found else {"error": {"code": "E404", "summary": "No match found\nfor it"}}
+        return subprocess.CompletedProcess([], 0 if found else 1, json.dumps(said), "")
+
+    def publish_npm(self, name: str, members: dict[str, bytes]) -> str:
+        """Put a package in version 1.0.0 on the registry; the SHA-256 of its tarball."""
+        packed = io.BytesIO()
+        described = {"name": name, "version": "1.0.0", "scripts": {"install": "exit 1"}}
+        with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+            for member, content in {"package/package.json": json.dumps(described).encode(), **members}.items():
+                entry = tarfile.TarInfo(member)
+                entry.size = len(content)
+                archive.addfile(entry, io.BytesIO(content))
+        tarball = f"/tarballs/{name}-1.0.0.tgz"
+        described["dist"] = {"tarball": self.url + tarball, "shasum": hashlib.sha1(packed.getvalue()).hexdigest()}
+        document = {"name": name, "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": described}}
+        self.files[f"/{name}"] = json.dumps(document).encode()
+        self.files[tarball] = packed.getvalue()
+        return sha(packed.getvalue())
+
 
 def sha(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
@@ -116,6 +145,11 @@ def real_pip() -> None:
 
 
 @pytest.fixture
+def real_npm() -> None:
+    """Ask for this where npm itself must find the package."""
+
+
+@pytest.fixture
 def outside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[StandIn]:
     """The only hub and the only index there is, and a cache of one's own."""
     stand_in = StandIn()
@@ -124,6 +158,8 @@ def outside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setenv("PIP_INDEX_URL", f"{stand_in.url}/simple")
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_NO_CACHE_DIR", "1")
+    monkeypatch.setenv("npm_config_registry", f"{stand_in.url}/")
+    monkeypatch.setenv("npm_config_cache", str(tmp_path / "npm"))
     monkeypatch.setenv("HF_ENDPOINT", stand_in.url)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setenv("AXIOMS_CACHE", str(tmp_path / "cache"))
@@ -131,6 +167,28 @@ def outside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.delenv("AXIOMS_REQUIRE_ASSETS", raising=False)
     if "real_pip" not in request.fixturenames:  # a process of its own takes a second
         monkeypatch.setattr(clients, "_pip", stand_in.pip)
+    if "real_npm" not in request.fixturenames:
+        monkeypatch.setattr(clients, "_npm", stand_in.npm)
     yield stand_in
     stand_in.server.shutdown()
     stand_in.server.server_close()
+
+
+@pytest.fixture(scope="session")
+def cached_asset() -> Callable[..., Path]:
+    """Return the folder of an asset where it is cached, and skip the test otherwise: tests fetch nothing.
+
+    In CI (AXIOMS_REQUIRE_ASSETS) what is of the smoke tier must be there, and is fetched.
+    """
+
+    def locate_cached(name: str, *, is_smoke: bool = False) -> Path:
+        if is_smoke and switched_on("AXIOMS_REQUIRE_ASSETS"):
+            return locate(name, FIXTURES)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("AXIOMS_OFFLINE", "1")
+            try:
+                return locate(name, FIXTURES)
+            except AssetMissing as reason:
+                pytest.skip(str(reason))
+
+    return locate_cached

