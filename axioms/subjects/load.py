@@ -19,11 +19,6 @@ from axioms.subjects.models.language import LanguageModel
 from axioms.subjects.paths import resolved
 
 
-def load_module(name: str, options: Mapping[str, Any], spec_file: Path, seed: int = 0) -> torch.nn.Module:
-    """Return the module of a model by name."""
-    return load_model(name, options, spec_file, seed).module
-
-
 def load_model(
     name: str, options: Mapping[str, Any], spec_file: Path, seed: int = 0, report: Report | None = None
 ) -> LanguageModel:

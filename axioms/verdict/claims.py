@@ -27,8 +27,6 @@ UNITS = {
     "scores": "R",
 }
 """What a scorecard calls a metric; one that is not here has its own name."""
-NO_METRICS = ("left", "right", "mean", "max", "min", "median")
-"""Parts of a full name beside the metric's own."""
 
 
 def decide(checks: Sequence[CheckRecord], missing: int = 0) -> ClaimVerdict:

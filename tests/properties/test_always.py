@@ -25,7 +25,7 @@ from axioms.properties.backend_invariance import other_attention
 from axioms.properties.helpers.state import GROUPS
 from axioms.run.runner import Result, Runner
 from axioms.spec import Check, expand_file
-from axioms.subjects.load import load_module
+from axioms.subjects.load import load_model
 from axioms.subjects.models.tiny import ARCHITECTURES
 
 Write = Callable[..., Path]
@@ -277,7 +277,7 @@ class TestPurity:
 
 
 def tiny(architecture: str, backend: str = "eager") -> Any:
-    return load_module("tiny", {"architecture": architecture, "backend": backend}, Path("specs/any.yaml"))
+    return load_model("tiny", {"architecture": architecture, "backend": backend}, Path("specs/any.yaml")).module
 
 
 class TestBackend:

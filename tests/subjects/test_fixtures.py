@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 from axioms.core.errors import InputError, SpecError
 from axioms.core.registry import DATA
 from axioms.subjects.fixtures import find_descriptor
-from axioms.subjects.load import load_module
+from axioms.subjects.load import load_model
 
 MODEL = "kind: model\nbuild: linear\noptions: {weight: [[1, 2]]}\nweights: w.safetensors\nsource: s\nlicence: l\n"
 
@@ -26,11 +26,11 @@ def spec(tmp_path: Path) -> Path:
 def test_the_nearest_folder_wins_and_weights_are_loaded(spec: Path, tmp_path: Path) -> None:
     (tmp_path / "fixtures" / "mine.yaml").write_text(MODEL)
     save_file({"weight": torch.tensor([[5.0, 6.0]])}, tmp_path / "fixtures" / "w.safetensors")
-    assert load_module("mine", {}, spec).get_parameter("weight").tolist() == [[5.0, 6.0]]
+    assert load_model("mine", {}, spec).module.get_parameter("weight").tolist() == [[5.0, 6.0]]
     nearer = spec.parent / "fixtures"
     nearer.mkdir()
     (nearer / "mine.yaml").write_text(MODEL.replace("weights: w.safetensors\n", ""))
-    assert load_module("mine", {}, spec).get_parameter("weight").tolist() == [[1.0, 2.0]]
+    assert load_model("mine", {}, spec).module.get_parameter("weight").tolist() == [[1.0, 2.0]]
 
 
 @pytest.mark.parametrize("name", ["../mine", "/mine", "textattack/bert", "nothing"])
@@ -78,7 +78,7 @@ def test_the_committed_mnist_pair(root: Path) -> None:
     assert descriptor is not None
     data = DATA.get("images").function(**descriptor.build_options({}))
     left, right = (
-        load_module("mnist-linear-attention", {"order": order}, spec).double() for order in ("left", "right")
+        load_model("mnist-linear-attention", {"order": order}, spec).module.double() for order in ("left", "right")
     )
     with torch.no_grad():
         torch.testing.assert_close(left(data.inputs), right(data.inputs), rtol=1e-10, atol=1e-10)

@@ -9,9 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-BERT_BASE: dict[str, Any] = {}
-"""What transformers' `BertConfig` is by default."""
-
 
 @dataclass(frozen=True)
 class Architecture:

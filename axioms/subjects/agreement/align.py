@@ -17,8 +17,6 @@ from axioms.subjects.agreement.sample import Sample, Span
 Reads = Literal["last", "mask"]
 """Where the model is asked for the verb: behind the last token of what precedes it, or at a mask in its place."""
 
-MODEL_FILTERS = ("subject_after_verb", "split_verb", "uncovered_subject", "only_subject", "too_short", "too_long")
-
 
 @dataclass(frozen=True)
 class Aligned:

@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 import axioms
 from axioms.core.errors import InputError, MissingPackage
 from axioms.core.registry import SUBJECTS
-from axioms.subjects.load import load_module
+from axioms.subjects.load import load_model
 from axioms.subjects.models.modules.images import ImageClassifier
 from axioms.subjects.models.torchvision import import_torchvision
 
@@ -80,7 +80,7 @@ def test_weights_come_from_a_file_beside_the_spec(tmp_path: Path) -> None:
     model = small_vit(seed=5)
     save_file(model.model.state_dict(), tmp_path / "vit.safetensors")
     options = {"name": "VisionTransformer", "options": SMALL, "weights": "vit.safetensors"}
-    loaded = load_module("torchvision", options, tmp_path / "spec.yaml")
+    loaded = load_model("torchvision", options, tmp_path / "spec.yaml").module
     images = torch.randn(2, 3, 8, 8)
     assert torch.equal(loaded(images), model(images))
 
