@@ -73,7 +73,7 @@ SENTENCES = {
     "of_wrong_shape": "returned scores of shape (1, 1); return (2, 6), one for each example and feature, or",
     "not_a_number": "returned nan for feature 0 of example 0, and 12 of 12 scores are not finite; look for a division",
     "raising": "raised KeyError: 'x' (my_methods.py, line 13); mend it there.",
-    "changing": "(bert.embeddings.word_embeddings.weight and 40 more), which have been put back: a method must leave",
+    "changing": "(bert.embeddings.word_embeddings.weight and 40 more), which have been put back: it must leave",
     "nothing": "must return a tensor of scores, not NoneType.",
     "lrp_of_wrong_shape": f"{IN_MODULE} returned shape (2, 6, 1); return a tensor of shape (2, 6, 16).",
     "lrp_not_a_number": f"{IN_MODULE} returned NaN or infinity; return that of operation.forward() with another",

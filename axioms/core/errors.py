@@ -36,7 +36,7 @@ class MethodFailed(InputError):
 
 
 class ModelChanged(MethodFailed):
-    """A user's method that changed the weights of the model, which have been put back."""
+    """A user's method or axiom that changed the model or its inputs, which have been put back."""
 
 
 class NotDefined(InputError):

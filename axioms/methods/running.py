@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from axioms.core.entries import Method
+from axioms.core.entries import Method, Registered
 from axioms.core.errors import AxiomsError, InputError, MethodFailed, ModelChanged, said
 from axioms.engine.attribution import Attribution, Decomposition, Swept
 from axioms.model.inputs import Inputs
 from axioms.model.notes import taking_notes
 from axioms.model.targets import Target
-from axioms.model.weights import putting_back
+from axioms.model.weights import in_words, putting_back
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -100,11 +100,11 @@ def _run_batches(
 
     parts: list[tuple[Tensor, Tensor, Tensor]] = []
     seconds = 0.0
-    with torch.enable_grad(), model.at_rest(), taking_notes() as notes:
+    with torch.enable_grad(), model.at_rest(), taking_notes() as notes, leaving_alone(entry, model, inputs):
         for start in range(0, len(inputs), batch_size):
             rows = inputs.rows(start, start + batch_size)
             target, read_output = aim(start, rows)
-            with _guarded(entry, model), _reporting(progress, start, len(rows), len(inputs)):
+            with _saying_what_is_wrong(entry), _reporting(progress, start, len(rows), len(inputs)):
                 started = time.perf_counter()
                 returned = entry.function(model, rows, target, **options)
                 seconds += time.perf_counter() - started
@@ -118,26 +118,35 @@ def _run_batches(
 
 
 @contextmanager
-def _guarded(entry: Method, model: Model) -> Iterator[None]:
-    """Say in a sentence what a user's method did wrong, and put the model's weights back where it changed them."""
-    if entry.is_ours and not entry.takes("rules"):
+def _saying_what_is_wrong(entry: Method) -> Iterator[None]:
+    """Say in a sentence what a user's method raised."""
+    try:
+        yield
+    except AxiomsError:
+        raise
+    except Exception as error:
+        if entry.is_ours:
+            raise
+        raise MethodFailed(f"method {entry.name!r} raised {said(error)}; mend it there.") from error
+
+
+@contextmanager
+def leaving_alone(entry: Registered, model: Model, inputs: Inputs) -> Iterator[None]:
+    """Put back what other people's code changed of the model or its inputs, and say what that was."""
+    is_theirs = not entry.is_ours or ":" in entry.name or entry.takes("rules")
+    if not is_theirs or not model.is_guarded:
         yield
         return
-    guard: AbstractContextManager[list[str]] = putting_back(model.module) if model.is_guarded else nullcontext([])
-    with guard as changed:
-        try:
-            yield
-        except AxiomsError:
-            raise
-        except Exception as error:
-            if entry.is_ours:
-                raise
-            raise MethodFailed(f"method {entry.name!r} raised {said(error)}; mend it there.") from error
+    import torch
+
+    tensors = {name: value for name, value in inputs.fixed.items() if isinstance(value, torch.Tensor)}
+    with putting_back(model.module, {"features": inputs.features, **tensors}) as changed:
+        yield
     if changed:
-        others = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        kind = "method" if isinstance(entry, Method) else "axiom"
         raise ModelChanged(
-            f"method {entry.name!r} changed the model's weights ({changed[0]}{others}), which have been put back: a "
-            "method must leave the model as it found it; let it work on copy.deepcopy(model.module)."
+            f"{kind} {entry.name!r} changed the model's {in_words(changed)}, which have been put back: it must leave "
+            "the model and its inputs as it found them; let it work on copy.deepcopy(model.module) and on clones."
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+from axioms.core.errors import ModelChanged
 from axioms.core.values import Values
 from axioms.run.address import Address, Opened
 from axioms.run.cache import Cache
@@ -35,6 +36,10 @@ class Answers:
         self._cache = cache
         self._values: dict[tuple[str, int, str], Answer] = {}
         self._failures: dict[tuple[str, str], Exception] = {}
+        self._written: dict[str, list[str]] = {}
+        """What this run has on disk, by plain subject."""
+        self._distrusted: set[str] = set()
+        """Plain subjects whose model somebody's code has changed."""
 
     def get(self, address: Address, opened: Opened, shard: int, request: Request) -> Answer | None:
         """Return an answer from memory or disk; None where it is to be computed."""
@@ -51,12 +56,24 @@ class Answers:
     def put(self, address: Address, opened: Opened, shard: int, request: Request, answer: Answer) -> None:
         """Keep an answer; a run that is killed after this does not lose it."""
         self._values[address.name, shard, request.name] = answer
-        if request.is_kept:
-            self._cache.write(_digest(opened, shard, request), answer)
+        subject = address.plain.name
+        if request.is_kept and subject not in self._distrusted:
+            digest = _digest(opened, shard, request)
+            self._cache.write(digest, answer)
+            self._written.setdefault(subject, []).append(digest)
+
+    def distrust(self, address: Address) -> None:
+        """Keep nothing of a subject for later runs, also not what this run has written: a method changed its model."""
+        subject = address.plain.name
+        self._distrusted.add(subject)
+        for digest in self._written.pop(subject, []):
+            self._cache.discard(digest)
 
     def fail(self, address: Address, request: Request, error: Exception) -> None:
         """Note that a request has no answer: it raised on one of the shards."""
         self._failures[address.name, request.name] = error
+        if isinstance(error, ModelChanged):
+            self.distrust(address)
 
     def failure(self, address: Address, request: Request) -> Exception | None:
         """Return what a request raised, if it did."""

@@ -53,6 +53,11 @@ class Cache:
         if self._folder is not None:
             self.measured += _write(self._file(digest), _key(digest), values)
 
+    def discard(self, digest: str) -> None:
+        """Delete what was kept under a digest."""
+        if self._folder is not None:
+            _remove(self._file(digest))
+
     def _file(self, digest: str) -> Path:
         assert self._folder is not None
         return self._folder / code_digest()[:16] / f"{digest}{SUFFIX}"
@@ -105,10 +110,10 @@ def _masked(values: Any, mask: Any) -> Values:
     return np.ma.masked_array(values, mask) if mask.shape else values
 
 
-def _remove(part: Path) -> None:
-    """Delete what was begun, where that can be done."""
+def _remove(file: Path) -> None:
+    """Delete a file, where that can be done."""
     try:
-        part.unlink(missing_ok=True)
+        file.unlink(missing_ok=True)
     except OSError:
         return
 

@@ -44,6 +44,11 @@ class Cases:
         for part in (address, address.plain):
             self._memory.forget(owner_of(part, shard))
 
+    def rebuild(self) -> None:
+        """Load all models anew for whatever is asked next: somebody's code has changed one."""
+        self._memory.forget_all()
+        self._models = Models()
+
     def _open(self, address: Address) -> Source:
         for fixture in self._fixtures(address):
             if fixture["asset"] is not None:

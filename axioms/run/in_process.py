@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from axioms.core.errors import ModelChanged
 from axioms.run.address import Address, Opened
 from axioms.run.answers import Answer, Answers
 from axioms.run.plan import Plan
@@ -42,7 +43,11 @@ class InProcess:
         opened = self.open(address)
         answer = self._answers.get(address, opened, shard, request)
         if answer is None:
-            answer = self.worker.compute(address, shard, request)
+            try:
+                answer = self.worker.compute(address, shard, request)
+            except ModelChanged:
+                self._answers.distrust(address)
+                raise
             self._answers.put(address, opened, shard, request, answer)
         return answer
 

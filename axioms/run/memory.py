@@ -76,6 +76,11 @@ class Memory:
         """Let go of everything that belongs to a subject or shard."""
         self._values.pop(owner, None)
 
+    def forget_all(self) -> None:
+        """Let go of everything that may be made anew."""
+        self._values.clear()
+        self._always.clear()
+
     def _of_owner(self, owner: str) -> dict[str, Any]:
         """Return the values of an owner, which is now the most recent one."""
         if owner == ALWAYS:

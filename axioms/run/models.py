@@ -19,7 +19,8 @@ MOST = 2
 class Models:
     """Loads models and remembers the last ones.
 
-    Methods leave a model as they find it, so that subjects which differ in their data or their removal share one.
+    Methods leave a model as they find it, so that subjects which differ in their data or their removal share one. After
+    one that did not, `Cases.rebuild` starts anew.
     """
 
     def __init__(self) -> None:

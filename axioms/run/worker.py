@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import ExitStack
 
 import numpy as np
 
 from axioms.core.entries import Axiom
+from axioms.core.errors import ModelChanged
 from axioms.core.registry import AXIOMS
 from axioms.core.values import Values
+from axioms.methods.running import leaving_alone
 from axioms.model.notes import taking_notes
 from axioms.run.address import Address, Opened
 from axioms.run.answers import NOTES
@@ -42,7 +45,13 @@ class Worker:
 
     def compute(self, address: Address, shard: int, request: Request) -> Mapping[str, Values]:
         """Answer a request on one shard. Errors in a model or a method are raised."""
-        case = self.cases.case(address, shard)
+        try:
+            return self._compute(self.cases.case(address, shard), request)
+        except ModelChanged:
+            self.cases.rebuild()  # what was put back may not be all that was changed
+            raise
+
+    def _compute(self, case: Case, request: Request) -> Mapping[str, Values]:
         if request.what == "measurement":
             with taking_notes() as notes:
                 measured = _measure(case, AXIOMS.get(request.axiom), request)
@@ -61,11 +70,15 @@ def _measure(case: Case, axiom: Axiom, request: Request) -> Mapping[str, Values]
     """Measure an axiom, and return its metrics under their full names, those of a side with its prefix."""
     method, options = request.method, request.options
     if axiom.scope == "pair":
-        return _declared(axiom, axiom.function(case.pair(method), **options))
+        with ExitStack() as guards:
+            for at in case.subject.sides.values():
+                guards.enter_context(leaving_alone(axiom, at.model, at.inputs))
+            return _declared(axiom, axiom.function(case.pair(method), **options))
     view = case.view_of_all if axiom.once else case.view
     measured: dict[str, Values] = {}
-    for side in case.subject.sides:
-        metrics = _declared(axiom, axiom.function(view(method, side), **options))
+    for side, at in case.subject.sides.items():
+        with leaving_alone(axiom, at.model, at.inputs):
+            metrics = _declared(axiom, axiom.function(view(method, side), **options))
         prefix = "" if side == ONLY else f"{side}."
         measured |= {f"{prefix}{metric}": values for metric, values in metrics.items()}
     return measured
