@@ -31,6 +31,10 @@ class BuildFailed(InputError):
     """A user's function that builds a model and raised."""
 
 
+class ModelFailed(InputError):
+    """A model that raised in its own forward pass."""
+
+
 class MethodFailed(InputError):
     """A user's method or rule that raised, or that gave something that no method may give."""
 

@@ -51,7 +51,8 @@ _add(
     nelement ndimension is_floating_point is_complex is_contiguous is_same_size is_nonzero stride storage_offset
     data_ptr element_size get_device result_type register_hook retain_grad backward item tolist eq ne lt le gt ge __eq__
     __ne__ __lt__ __le__ __gt__ __ge__ isfinite isnan isinf any all argmax argmin argsort sign zeros_like ones_like
-    empty_like full_like rand_like randn_like new_zeros new_ones new_empty new_full new_tensor""",
+    empty_like full_like rand_like randn_like new_zeros new_ones new_empty new_full new_tensor
+    _nested_tensor_from_mask_left_aligned""",
 )
 _add(
     kinds.SAME,

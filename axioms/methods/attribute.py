@@ -41,14 +41,18 @@ def attribute(
     the plain gradient, and the ledger says so. With `at`, the result holds the relevance there as well: `layer.6`,
     `layer.6.heads`, or the path of a module.
     """
+    import torch
+
     from axioms.engine.handlers.ledger import recording
     from axioms.engine.handlers.tap import tapping
     from axioms.engine.nesting import from_scratch
+    from axioms.model.forms import unwrapped
     from axioms.model.module import Model, lock_of
 
     entry = METHODS.get(method)
+    model = unwrapped(model)
     wrapped = Model(model)
-    with lock_of(model), from_scratch(model):
+    with torch.inference_mode(False), lock_of(model), from_scratch(model):
         read = read_inputs(model, inputs, remove)
         size = len(read) if at else batch_size or len(read)
         books = recording(strict=strict) if ledger or not strict else nullcontext()

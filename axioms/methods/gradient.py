@@ -24,16 +24,14 @@ def plain_composite() -> Composite:
 
 def differentiate(model: Model, inputs: Inputs, target: Target) -> Tensor:
     """Return the gradient of every example's target with respect to its own features, where they are."""
-    import torch
-
+    from axioms.model.forms import gradient_of
     from axioms.model.tail import differentiate_short
 
     def compute(model: Model) -> Tensor:
         features = inputs.features.detach().requires_grad_()
         outputs = model(inputs.with_features(features))
         target.settle(outputs)
-        (gradient,) = torch.autograd.grad(target(outputs).sum(), features)
-        return gradient
+        return gradient_of(target(outputs).sum(), features)
 
     return differentiate_short(model, inputs, target, compute)
 

@@ -166,21 +166,16 @@ def read_inputs(
     """
     import torch
 
+    from axioms.model.forms import check_features, usable
+
     special, mask_token_id = None, None
     if isinstance(given, torch.Tensor):
-        inputs = Inputs(given)
+        inputs = Inputs(usable(given))
     else:
-        given = dict(given)
+        given = {name: usable(value) for name, value in given.items()}
         special, mask_token_id = given.pop("special_tokens_mask", None), given.pop("mask_token_id", None)
         inputs = _read_mapping(module, given)
-    if inputs.features.dim() < 2 or len(inputs) == 0:
-        raise InputError(
-            f"inputs must be batch x features with at least one example; got {tuple(inputs.features.shape)}."
-        )
-    if not inputs.features.is_floating_point():
-        raise InputError(f"features must be floating-point numbers, not {inputs.features.dtype}.")
-    if not inputs.features.is_meta and not bool(torch.isfinite(inputs.features).all()):
-        raise InputError("the features contain NaN or infinity.")
+    check_features(inputs.features, inputs.attended)
     removal = remove if isinstance(remove, Removal) else _removal(remove)
     there = inputs.attended
     words = _words(inputs, there, special)

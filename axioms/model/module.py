@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock, RLock
 from typing import Any
@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from axioms.core.dtypes import keep_float64
-from axioms.core.errors import InputError
+from axioms.core.errors import AxiomsError, InputError, ModelFailed, said
+from axioms.model.forms import check_weights, uncompiled, without_backward_hooks
 from axioms.model.inputs import EMBEDDINGS, Inputs, input_embedding
 from axioms.model.parts import Parts, holding
 
@@ -62,6 +63,18 @@ class Model:
         return outputs, returned
 
     def _call(self, inputs: Inputs) -> Any:
+        try:
+            return self._call_module(inputs)
+        except AxiomsError:
+            raise
+        except Exception as error:
+            given = f"{tuple(inputs.features.shape)} of {str(inputs.features.dtype).removeprefix('torch.')}"
+            raise ModelFailed(
+                f"the model raised {said(error)} when it was given features of shape {given}; see that its inputs "
+                "have the shape and the dtype that it wants."
+            ) from error
+
+    def _call_module(self, inputs: Inputs) -> Any:
         if inputs.slot is None:
             return self.module(inputs.features, **inputs.fixed)
         if inputs.slot == EMBEDDINGS:
@@ -76,7 +89,9 @@ class Model:
         Frozen, because an operand counts as a variable only if it depends on the input. Held by one thread at a time.
         """
         with lock_of(self.module), holding(self.module) as parts:
-            yield from self._at_rest(parts)
+            check_weights(parts)
+            with uncompiled(), without_backward_hooks(parts):
+                yield from self._at_rest(parts)
 
     def _at_rest(self, parts: Parts) -> Iterator[None]:
         modes = [(module, module.training) for _, module in parts.named]
@@ -96,10 +111,15 @@ class Model:
 
 
 def _outputs(returned: Any) -> Tensor:
-    outputs = returned if isinstance(returned, Tensor) else getattr(returned, "logits", None)
+    """Return the outputs among what a model returned: its `logits`, or the first tensor of a tuple that has rows."""
+    outputs = returned.get("logits") if isinstance(returned, Mapping) else getattr(returned, "logits", returned)
+    if isinstance(outputs, tuple | list):  # a loss may come first
+        outputs = next((part for part in outputs if isinstance(part, Tensor) and part.dim() > 0), None)
     if not isinstance(outputs, Tensor):
+        names = f" of {', '.join(map(str, returned)) or 'nothing'}" if isinstance(returned, Mapping) else ""
         raise InputError(
-            f"the model returned {type(returned).__name__}; a tensor or an object with `.logits` is needed."
+            f"the model returned a {type(returned).__name__}{names}, and it cannot be known what is to be explained; "
+            "let it return a tensor, a tuple that begins with one, or something with `logits`."
         )
     return outputs
 

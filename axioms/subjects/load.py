@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import torch
 from axioms.core.entries import Registered
 from axioms.core.errors import InputError
 from axioms.core.registry import DATA, SUBJECTS
+from axioms.model.forms import unwrapped
 from axioms.subjects.assets import Report, locate
 from axioms.subjects.data import Data
 from axioms.subjects.fixtures import Descriptor, find_descriptor
@@ -31,6 +33,7 @@ def load_model(
         torch.manual_seed(seed)
         built = build.function(**_final_options(build, descriptor, options, spec_file, report))
     model = built if isinstance(built, LanguageModel) else LanguageModel(built)
+    model = replace(model, module=unwrapped(model.module))
     if descriptor is not None and descriptor.weights_file is not None:
         from safetensors.torch import load_file
 

@@ -110,7 +110,7 @@ def test_unknown_method() -> None:
 
 
 @pytest.mark.parametrize(
-    ("returned", "what"), [((1, 2), "returned tuple"), (torch.zeros(2, 3, 4, 5), "batch x outputs")]
+    ("returned", "what"), [((1, 2), "returned a tuple"), (torch.zeros(2, 3, 4, 5), "batch x outputs")]
 )
 def test_a_model_that_gives_something_else(returned: Any, what: str) -> None:
     class Strange(nn.Module):

@@ -25,6 +25,7 @@ from axioms.core.registry import METHODS
 from axioms.core.values import as_numpy, relative_gap
 from axioms.engine.attribution import Attribution
 from axioms.methods.running import run_method
+from axioms.model.forms import unwrapped
 from axioms.model.inputs import read_inputs
 from axioms.model.module import Model
 from axioms.model.targets import Target, choose
@@ -72,6 +73,7 @@ def load_model(path: str) -> tuple[nn.Module, Given]:
     model, given = built if isinstance(built, tuple) and len(built) == 2 else (built, None)
     if not isinstance(model, nn.Module):
         raise InputError(f"{path} must return a torch module, or (module, inputs); it returned {type(built).__name__}.")
+    model = unwrapped(model)
     return model, example_inputs(model, path) if given is None else given
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from axioms.core.errors import AxiomsError, MethodFailed, UncoveredOperation, said
+from axioms.core.errors import AxiomsError, InputError, MethodFailed, UncoveredOperation, said
 from axioms.core.registry import RULES
 from axioms.engine import facts, kinds
 from axioms.engine.composite import Composite, RuleRef
@@ -20,12 +20,20 @@ from axioms.engine.mode import Interpreter, Mode
 from axioms.engine.operations import Operation
 from axioms.engine.parse import Call
 from axioms.engine.where import Where, watching
+from axioms.model.forms import CONSTANT
 from axioms.model.inputs import Inputs
 from axioms.model.module import Model
 from axioms.model.tail import differentiate_short
 from axioms.model.targets import Target
 
 OURS = "axioms."
+CUSTOM_FUNCTION = """it is a custom autograd function, whose calls cannot be seen: write it with torch functions, or \
+make it a module of its own if it is an activation"""
+CUSTOM_FUNCTIONS = {
+    "CheckpointFunction": "gradient checkpointing hides what it calls: pass use_reentrant=False to checkpoint(), or "
+    "turn checkpointing off",
+}
+"""What to do about those that torch brings, by name."""
 
 
 class Propagation(Interpreter):
@@ -102,11 +110,7 @@ class Propagation(Interpreter):
     def refuse_custom_functions(self, outputs: Tensor) -> None:
         """Raise for custom autograd functions in the graph that are not ours: nobody sees the calls inside them."""
         for name in custom_functions(outputs):
-            self._refuse(
-                name,
-                "it is a custom autograd function, whose calls cannot be seen: write it with torch functions, or make "
-                "it a module of its own if it is an activation",
-            )
+            self._refuse(name, CUSTOM_FUNCTIONS.get(name, CUSTOM_FUNCTION))
 
     def _refuse(self, name: str, remedy: str) -> None:
         if self.ledger is not None and not self.ledger.strict:
@@ -144,6 +148,7 @@ def _propagate(model: Model, inputs: Inputs, target: Target, composite: Composit
     if book is not None:
         book.output += float(target.start(outputs).sum())
     if not outputs.requires_grad:  # every path was stopped
+        _refuse_constant(model, inputs.with_features(features))
         if book is not None:
             book.entries.append(ledger.constant_output(float(target.start(outputs).sum())))
         return torch.zeros_like(inputs.features)
@@ -158,6 +163,12 @@ def _propagate(model: Model, inputs: Inputs, target: Target, composite: Composit
     if book is not None:
         book.features += float(relevance.sum())
     return relevance
+
+
+def _refuse_constant(model: Model, inputs: Inputs) -> None:
+    """Raise where it was not a rule that stopped every path but the model itself."""
+    if not model(inputs).requires_grad:
+        raise InputError(CONSTANT)
 
 
 def forward(

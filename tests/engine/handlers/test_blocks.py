@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 import axioms
-from axioms.core.errors import InputError
+from axioms.core.errors import InputError, ModelFailed
 from axioms.engine.handlers.blocks import common, find_blocks
 from axioms.model.inputs import read_inputs
 from axioms.model.module import Model
@@ -132,7 +132,7 @@ def test_a_block_that_fails_leaves_no_hooks() -> None:
 
     model = Picky(0.7, 1.0, 2.0)
     x = torch.tensor([[1.0, -1.0, 2.0]], dtype=torch.float64)
-    with pytest.raises(RuntimeError, match="too small"):
+    with pytest.raises(ModelFailed, match="too small"):
         axioms.attribute(model, x, 0, "block_lrp")
     assert not model._forward_hooks
     assert not model._forward_pre_hooks
