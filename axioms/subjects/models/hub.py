@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from axioms.core.errors import AssetMissing, InputError, did_you_mean
 from axioms.core.registry import subject
@@ -45,6 +45,12 @@ def hub_masked_lm(*, name: FolderOrName, revision: str | None = None) -> Languag
 def hub_causal_lm(*, name: FolderOrName, revision: str | None = None) -> LanguageModel:
     """A causal language model by its name on the hub, or from a folder; read at the last token of each text."""
     return load("causal-lm", name, revision)
+
+
+@subject("asset-model")
+def asset_model(*, asset: str, task: Literal["classifier", "masked-lm", "causal-lm"]) -> LanguageModel:
+    """A model in the folder of an asset, for one task."""
+    return load(task, asset, None)
 
 
 def named_directly(name: str, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
