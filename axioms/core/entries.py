@@ -99,6 +99,9 @@ class Method(Registered):
     """Whether it changes modules alone, by hooks: what is no module it leaves to the plain gradient."""
     validate: Callable[..., Any] | None = None
     """Called with a spec's options; raises where they fit the signature and are wrong all the same."""
+    estimate: Callable[[Any, Any], Any] | None = None
+    """Its own way from what a tap caught to what a patch would take, `estimate(tap, patch) -> effects`; by default the
+    gradient under its rules times the difference."""
 
 
 @dataclass(frozen=True)

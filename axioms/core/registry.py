@@ -81,6 +81,7 @@ def method(
     composite: Callable[[], Any] | None = None,
     validate: Callable[..., Any] | None = None,
     settles: bool = False,
+    estimate: Callable[[Any, Any], Any] | None = None,
 ) -> Callable[[Function], Function]:
     """Register an attribution method: `function(model, inputs, target, *, options) -> scores`.
 
@@ -89,11 +90,22 @@ def method(
     `composite` gives the rules of a method that is made of them, for the table of methods; `validate` is called
     with the options that a spec sets, and raises where they are wrong. A method that `settles` runs the
     model on the inputs as they are before it reads the target, and tells it so by `target.settle(outputs)`:
-    `axioms.attribute` then needs no forward pass of its own to choose it.
+    `axioms.attribute` then needs no forward pass of its own to choose it. `estimate` is what the method says of a patch
+    inside the model (axioms/methods/patching.py).
     """
 
     def register(function: Function) -> Function:
-        METHODS.add(Method(name, function, passes=passes, composite=composite, validate=validate, settles=settles))
+        METHODS.add(
+            Method(
+                name,
+                function,
+                passes=passes,
+                composite=composite,
+                validate=validate,
+                settles=settles,
+                estimate=estimate,
+            )
+        )
         return function
 
     return register

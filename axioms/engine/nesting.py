@@ -18,14 +18,14 @@ HOOKS = ("_forward_hooks", "_forward_pre_hooks")
 
 @contextmanager
 def from_scratch(module: nn.Module) -> Iterator[None]:
-    """Suspend an outer use: its modes, its hooks on these modules, its ledger and its tap wait until the end.
+    """Suspend an outer use: its modes, its hooks on these modules, its ledger and its taps wait until the end.
 
     What others have put there stays. The caller holds the model's lock, so that an outer use is one of this thread.
     """
     modes = list(_get_current_function_mode_stack())
     parts = [part for _, part in parts_of(module).named]
     hooks = [(known, dict(known)) for part in parts for known in (getattr(part, name) for name in HOOKS)]
-    book, place = ledger.ACTIVE.set(None), tap.ACTIVE.set(None)
+    book, taps = ledger.ACTIVE.set(None), tap.ACTIVE.set(())
     try:
         _replace_modes([mode for mode in modes if not _ours(type(mode))])
         for now, before in hooks:
@@ -37,7 +37,7 @@ def from_scratch(module: nn.Module) -> Iterator[None]:
         for now, before in hooks:
             _put_back(now, before)
         _replace_modes(modes)
-        tap.ACTIVE.reset(place)
+        tap.ACTIVE.reset(taps)
         ledger.ACTIVE.reset(book)
 
 

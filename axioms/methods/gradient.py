@@ -8,6 +8,7 @@ from axioms.core.errors import InputError
 from axioms.core.registry import method
 from axioms.engine.attribution import Decomposition
 from axioms.engine.composite import Composite
+from axioms.methods.estimates import slope
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -36,19 +37,32 @@ def differentiate(model: Model, inputs: Inputs, target: Target) -> Tensor:
     return differentiate_short(model, inputs, target, compute)
 
 
-@method("gradient", passes=1, composite=plain_composite, settles=True)
+def differentiate_inside(model: Model, inputs: Inputs, target: Target) -> Tensor:
+    """Return the gradient with respect to the features, and leave that at other places with the taps that are open."""
+    from axioms.engine.handlers.patch import differentiate_at_taps, run_tapped
+    from axioms.engine.handlers.tap import ACTIVE
+
+    if not ACTIVE.get():
+        return differentiate(model, inputs, target)
+    features = inputs.features.detach().requires_grad_()
+    outputs = run_tapped(model, inputs.with_features(features))
+    target.settle(outputs)
+    return differentiate_at_taps(target(outputs).sum(), features)
+
+
+@method("gradient", passes=1, composite=plain_composite, settles=True, estimate=slope)
 def gradient(model: Model, inputs: Inputs, target: Target) -> Tensor:
     """The gradient itself (Simonyan et al. 2014), summed over the width of an embedding.
 
     Where a LayerNorm follows the embeddings that sum is zero; `gradient_l1` and `gradient_l2` are made for them.
     """
-    return differentiate(model, inputs, target)
+    return differentiate_inside(model, inputs, target)
 
 
 @method("gradient_x_input", passes=1, composite=plain_composite, settles=True)
 def gradient_x_input(model: Model, inputs: Inputs, target: Target) -> Tensor:
     """Gradient times input (Shrikumar et al. 2016)."""
-    return inputs.features * differentiate(model, inputs, target)
+    return inputs.features * differentiate_inside(model, inputs, target)
 
 
 @method("integrated_gradients", passes=None, composite=plain_composite, settles=True)

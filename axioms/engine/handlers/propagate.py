@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -15,6 +14,8 @@ from axioms.engine import facts, kinds
 from axioms.engine.composite import Composite, RuleRef
 from axioms.engine.handlers import ledger, tap
 from axioms.engine.handlers.blocks import as_operations, find_blocks
+from axioms.engine.handlers.patch import differentiate_at_taps
+from axioms.engine.handlers.tap import listening
 from axioms.engine.kinds import BLOCK, GATE
 from axioms.engine.mode import Interpreter, Mode
 from axioms.engine.operations import Operation
@@ -43,7 +44,7 @@ class Propagation(Interpreter):
         super().__init__(where)
         self.composite = composite
         self.ledger = ledger.ACTIVE.get()
-        self.tap = tap.ACTIVE.get()
+        self.taps = tap.ACTIVE.get()
 
     def operate(self, operation: Operation, call: Call) -> Tensor:
         """Return the operation's value under its rule."""
@@ -59,8 +60,8 @@ class Propagation(Interpreter):
                 "for it, such as {on: gate, rule: stop}",
             )
         value = operation.forward() if rule is None else self._under(rule, operation)
-        if self.tap is not None:
-            self.tap.see(operation, value, self.where.path)
+        for open_tap in self.taps:
+            value = open_tap.see(operation, value, self.where.path)
         if self.ledger is not None:
             self.ledger.watch(operation, value, rule, self.where.path)
         return value
@@ -124,7 +125,7 @@ class Propagation(Interpreter):
 
 def propagate(model: Model, inputs: Inputs, target: Target, composite: Composite) -> Tensor:
     """Return the relevance of every feature: Gradient x Input on the graph that the composite's rules make."""
-    is_watched = ledger.ACTIVE.get() is not None or tap.ACTIVE.get() is not None
+    is_watched = ledger.ACTIVE.get() is not None or bool(tap.ACTIVE.get())
     if is_watched or composite.has(BLOCK) or not all(_is_ours(entry.rule) for entry in composite.entries):
         return _propagate(model, inputs, target, composite)
     return differentiate_short(
@@ -152,14 +153,8 @@ def _propagate(model: Model, inputs: Inputs, target: Target, composite: Composit
         if book is not None:
             book.entries.append(ledger.constant_output(float(target.start(outputs).sum())))
         return torch.zeros_like(inputs.features)
-    output = target(outputs).sum()
-    tapped = tap.ACTIVE.get()
-    caught = None if tapped is None else tapped.value
-    places = [features] if caught is None or not caught.requires_grad else [features, caught]
-    gradients = torch.autograd.grad(output, places)
-    relevance = features.detach() * gradients[0]
-    if tapped is not None and len(places) > 1:
-        tapped.relevance = places[1].detach() * gradients[1]
+    gradient = differentiate_at_taps(target(outputs).sum(), features)
+    relevance = features.detach() * gradient
     if book is not None:
         book.features += float(relevance.sum())
     return relevance
@@ -179,10 +174,8 @@ def forward(
     make: Callable[[Composite, Where], Propagation] = Propagation,
 ) -> Tensor:
     """Return the outputs, with the composite's rules in their graph; `make` gives the handler that puts them there."""
-    tapped = tap.ACTIVE.get()
-    listening = nullcontext() if tapped is None else tapped.listening(model.module)
     blocks = find_blocks(model, inputs) if composite.has(BLOCK) else ()
-    with watching(model.module) as where, listening:
+    with watching(model.module) as where, listening(model.module):
         handler = make(composite, where)
         with Mode(handler), as_operations(model.module, blocks, where, handler.apply):
             outputs = model(inputs)

@@ -49,4 +49,4 @@ def test_a_place_that_is_not_there(at: str, what: str) -> None:
 
 def test_a_method_that_does_not_propagate() -> None:
     with pytest.raises(InputError, match="brought no relevance to"):
-        axioms.attribute(tiny(architecture="bert"), TEXT, method="gradient_x_input", at="layer.1")
+        axioms.attribute(tiny(architecture="bert"), TEXT, method="loo", at="layer.1")
