@@ -78,9 +78,9 @@ def _nothing(size: Size, options: Options) -> list[Load]:
 
 
 METHOD_COSTS: dict[str, Cost] = {
-    **dict.fromkeys(("gradient", "gradient_x_input", "gradient_l1", "gradient_l2"), _gradient),
+    **dict.fromkeys(("gradient", "gradient_x_input", "gradient_l1", "gradient_l2", "atp", "atp_qk"), _gradient),
     **dict.fromkeys(
-        ("attnlrp", "cp_lrp", "lrp_epsilon", "lrp_gamma", "lrp_alpha1_beta0", "lrp", "degree_lrp", "pa_lrp"),
+        ("attnlrp", "cp_lrp", "lrp_epsilon", "lrp_gamma", "lrp_alpha1_beta0", "lrp", "degree_lrp", "pa_lrp", "relp"),
         _propagation,
     ),
     "integrated_gradients": _integrated_gradients,
