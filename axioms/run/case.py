@@ -11,6 +11,8 @@ from torch import Tensor
 
 from axioms.core.registry import METHODS
 from axioms.engine.attribution import Attribution, Swept
+from axioms.engine.handlers.tap import Tap
+from axioms.methods.estimates import difference
 from axioms.methods.running import check_finite, run_method, run_sweep
 from axioms.model.inputs import Inputs
 from axioms.model.module import Model
@@ -160,6 +162,10 @@ class MethodBench:
     def rerun(self, model: Model, inputs: Inputs, target: Target, batch_size: int) -> Attribution:
         """Run the method under test on any model and inputs."""
         return self.case.rerun(self._tested, model, inputs, target, batch_size)
+
+    def estimate(self, tap: Tap, patch: Tensor) -> Tensor:
+        """Return what the method under test says that a patch would take, after a run of it with the tap open."""
+        return (METHODS.get(self._tested.name).estimate or difference)(tap, patch)
 
     def variant(self, options: Mapping[str, Any]) -> Attribution:
         """Return the relevance of the method under test with some of its options changed."""

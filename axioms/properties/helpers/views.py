@@ -12,7 +12,10 @@ from axioms.core.values import Values, as_numpy, divided
 from axioms.properties.helpers.units import Units, all_features, units_of
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from axioms.engine.attribution import Attribution, Swept
+    from axioms.engine.handlers.tap import Tap
     from axioms.model.inputs import Inputs
     from axioms.model.module import Model
     from axioms.model.targets import Target
@@ -37,6 +40,9 @@ class Bench(Protocol):
 
     def rerun(self, model: Model, inputs: Inputs, target: Target, batch_size: int) -> Attribution:
         """Run the method under test on any model and inputs; the answer is never remembered."""
+
+    def estimate(self, tap: Tap, patch: Tensor) -> Tensor:
+        """Return what the method under test says that a patch would take, after a run of it with the tap open."""
 
     def variant(self, options: Mapping[str, Any]) -> Attribution:
         """Return the relevance of the method under test with some of its options changed."""
