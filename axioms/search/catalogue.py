@@ -45,6 +45,7 @@ MEASURED = {
     "relative_stability": "Agarwal et al. 2022",
     "random_logit": "Sixt et al. 2020",
     "randomization": "Adebayo et al. 2018; Hedstroem et al. 2024",
+    "patching_correlation": "Nanda 2023; Kramar et al. 2024; Jafari et al. 2025",
     "loo_correlation": "Alvarez-Melis & Jaakkola 2018; You et al. 2025",
     "perturbation": "Samek et al. 2017",
     "insertion_deletion": "Petsiuk et al. 2018",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from axioms import attribute
 from axioms.core.entries import Registered
 from axioms.core.errors import InputError, NotDefined
-from axioms.core.registry import METHODS, SUBJECTS
-from axioms.methods.estimates import difference
+from axioms.core.registry import SUBJECTS
 from axioms.run.runner import Result, Runner
 from axioms.spec import expand_file
 
@@ -184,17 +183,6 @@ def test_exact_in_a_linear_model(write_spec: Write, method: str, patch: str) -> 
     assert run(write_spec, "gradient", of_patch, LINEAR, POINTS, "zero").judgement.verdict == "violated"
 
 
-def test_one_percent_of_the_largest_estimate_is_caught(write_spec: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    def faulty(tap: Any, patch: Any) -> Tensor:
-        effects = difference(tap, patch).clone()
-        effects[..., 0] += 0.01 * effects.abs().max()
-        return effects
-
-    monkeypatch.setitem(METHODS._entries, "atp", dataclasses.replace(METHODS.get("atp"), estimate=faulty))
-    result = run(write_spec, "atp", "{of: residual}", LINEAR, POINTS, "zero")
-    assert result.judgement.verdict == "violated"
-
-
 class Block(nn.Module):
     """Attention of two heads, of which the output is a linear function of A and V; no norm and no residual."""
 
@@ -272,10 +260,8 @@ class TwoGated(nn.Module):
         return features[:, :, :1].sum(1)
 
 
-def test_relp_is_the_gradient_of_its_repository(write_spec: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_relp_is_the_gradient_of_its_repository() -> None:
     """Their change of three operations, written out in a model, and differentiated without the engine."""
-    from axioms import attribute
-
     features = torch.tensor([[[1.0, 0, 2, -1], [0.5, 1, 0, 2]]], dtype=torch.float64)
     ours = attribute(TwoGated(), features, 0, "relp", at="layer.1").at
     changed = TwoGated(lrp=True)
@@ -285,8 +271,9 @@ def test_relp_is_the_gradient_of_its_repository(write_spec: Write, monkeypatch: 
 
 
 def test_relp_with_attention_frozen_gives_queries_and_keys_nothing(write_spec: Write) -> None:
-    result = run(write_spec, "{relp: {attention: frozen}}", "{of: keys}")
-    assert result.judgement.verdict == "inconclusive" or float(result.measurement.values["relative_gap"].min()) == 1.0
+    values = run(write_spec, "{relp: {attention: frozen}}", "{of: keys}").measurement.values
+    assert (values["relative_gap"] == 1).all()
+    assert np.isnan(values["pearson"]).all()
 
 
 def test_fewer_components_are_the_same_for_every_method(write_spec: Write) -> None:

@@ -15,6 +15,7 @@ import axioms.properties  # noqa: F401  (registers them)
 from axioms.core.registry import AXIOMS, METHODS, RULES
 from axioms.engine.attribution import Swept
 from axioms.engine.gradients import scale_gradient
+from axioms.methods.estimates import difference
 from axioms.methods.running import run_sweep
 from axioms.run.runner import Result, Runner
 from axioms.spec import expand_file
@@ -104,6 +105,10 @@ SUM = """
   model: {linear: {weight: [[3, -1, 2, 0.5], [3, -1, 2, 0.5]]}}
   data: {points: [[1, 1, 2, 4], [2, 5, -1, 1]]}
   target: 0"""
+LAYERS = """
+  model: {mlp: {weights: [[[2, -1], [1, 3]], [[1, -1], [0.5, 2]], [[1, 1]]], activation: none}}
+  data: {points: [[1, 2], [-1, 0.5]]}
+  target: 0"""
 CLOSE = "{model: {linear: {weight: [[10, 10.05, 2, 0.5], [1, 1, 1, 1]]}}, data: {points: [[1, 1, 1, 1]]}, target: 0}"
 """One percent of the largest score swaps the two largest."""
 PAIR = "{pair: {left: product-left, right: product-right}, data: {points: [[2, 3, 4], [1, -2, 0.5]]}}"
@@ -143,6 +148,7 @@ CASES = {
     "sensitivity_n": Case(SUM, expect=f"relative_error.max: {{{EXACT}}}"),
     "faithfulness_correlation": Case(SUM, expect="pearson.min: {ge: 0.999999999}"),
     "infidelity": Case(SUM, expect=f"infidelity.max: {{{EXACT}}}"),
+    "patching_correlation": Case(LAYERS, "atp", options="of: residual", expect=f"relative_gap.max: {{{EXACT}}}"),
     "loo_correlation": Case(SUM, expect=f"relative_gap.max: {{{EXACT}}}"),
     "lds": Case(CLOSE, expect="spearman.mean"),
     "comprehensiveness": Case(CLOSE, expect="comprehensiveness.mean"),
@@ -191,7 +197,7 @@ def run(write_spec: Callable[..., Path], name: str, case: Case, expect: str) -> 
 
 
 def seed(monkeypatch: pytest.MonkeyPatch, name: str, case: Case) -> None:
-    """Put the fault where the axiom takes relevance from: the method, the sweep, or a rule for what rules keep back."""
+    """Put the fault where the axiom takes relevance from: the method, its estimate of patches, the sweep, or a rule."""
     original = METHODS.get(case.method)
 
     def faulty(model: Any, inputs: Any, target: Any, **options: Any) -> Any:
@@ -211,10 +217,15 @@ def seed(monkeypatch: pytest.MonkeyPatch, name: str, case: Case) -> None:
     def faulty_rule(operation: Any, **options: float) -> Tensor:
         return scale_gradient(rule.function(operation, **options), 1.01)
 
+    def faulty_estimate(tap: Any, patch: Tensor) -> Tensor:
+        return case.fault(difference(tap, patch), {})
+
     rule = RULES.get("identity")
     faulty.__module__ = original.function.__module__
     if name == "ledger":
         monkeypatch.setitem(RULES._entries, "identity", replace(rule, function=faulty_rule))
+    elif name == "patching_correlation":
+        monkeypatch.setitem(METHODS._entries, case.method, replace(original, estimate=faulty_estimate))
     elif case.subject == SWEPT:
         monkeypatch.setattr("axioms.run.case.run_sweep", faulty_sweep)
     else:

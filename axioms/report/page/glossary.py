@@ -59,7 +59,7 @@ AXIOMS = {
     "relative_stability": "The same in shares: of the relevance by the share of the input, or by the outputs' change.",
     "random_logit": "How alike the relevance of two classes is.",
     "randomization": "How alike the relevance is after layers of the model are replaced by noise.",
-    "patching_correlation": "The relevance of heads, MLP outputs and others agrees with replacing each inside the model.",
+    "patching_correlation": "The relevance of heads, MLP outputs and others agrees with patching each of them.",
     "insertion_deletion": "Inserting or deleting features by their relevance moves the predicted probability.",
     "ground_truth": "The most relevant token is one of the known evidence: the subject of the sentence.",
     "relevance": "The relevance is the numbers that were worked out by hand.",
