@@ -64,4 +64,7 @@ def _write_page(run: Path) -> str:
     from axioms.report.write import write_report
 
     folder = run if run.is_dir() else run.parent
-    return display_path(write_report(read_record(run), folder, Path.cwd()).page)
+    written = write_report(read_record(run), folder, Path.cwd())
+    if written.problems:
+        raise InputError("\n".join(written.problems))
+    return display_path(written.page)

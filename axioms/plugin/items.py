@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from axioms.spec.added import Claim
     from axioms.verdict.judge import Judgement
 
-RECORD = pytest.StashKey["CheckRecord"]()
+RECORD = pytest.StashKey[tuple[str, dict[str, str]]]()
+"""The record of a check, and of its methods by label, as JSON."""
 NOT_APPLICABLE = pytest.StashKey[str]()
 """Why the rewrite of a skipped check does not apply."""
 REUSED = pytest.StashKey[tuple[int, int]]()
@@ -94,7 +95,7 @@ def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> N
     elif check.added:
         result = replace(result, judgement=replace(result.judgement, passed=True))
     recorded = record(result, request.node.nodeid)
-    _attach(recorded, check, request.node)
+    _attach(recorded, check, request.node)  # as text, here: what cannot be written is an error of this check alone
     if not recorded.passed:
         raise CheckFailed(failure_text(recorded, rerun_command(request.config, recorded.id)))
 
@@ -108,7 +109,7 @@ def with_claim(judgement: Judgement, claim: Claim) -> Judgement:
 
 def _attach(recorded: CheckRecord, check: Check, item: pytest.Item) -> None:
     """Attach the record to the item, and for JUnit its metrics and what it shows of the claims that it decides."""
-    item.stash[RECORD] = recorded
+    item.stash[RECORD] = (recorded.model_dump_json(), _methods_json(recorded))
     if recorded.shows is not None:
         item.user_properties += [(f"claim: {claim}", recorded.shows.replace("_", " ")) for claim in check.decides]
     for name, quantity in recorded.metrics.items():
@@ -145,9 +146,7 @@ def pytest_runtest_makereport(
     """Attach what reports need as text, which xdist carries, and replace our own tracebacks by their sentence."""
     report = yield
     if report.when == "call" and RECORD in item.stash:
-        check = item.stash[RECORD]
-        report.axioms_record = check.model_dump_json()  # type: ignore[attr-defined]
-        report.axioms_methods = _methods_json(check)  # type: ignore[attr-defined]
+        report.axioms_record, report.axioms_methods = item.stash[RECORD]  # type: ignore[attr-defined]
     stated = getattr(item, "check", None)
     if report.skipped and isinstance(report.longrepr, tuple) and isinstance(stated, Check):
         reason = report.longrepr[2].removeprefix("Skipped: ")

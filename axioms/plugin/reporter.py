@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,15 +12,16 @@ import pytest
 from _pytest.junitxml import xml_key  # as pytest's own `record_testsuite_property` does
 
 from axioms.core.errors import display_path
-from axioms.core.files import write_whole
+from axioms.core.files import check_writable, write_whole
 from axioms.plugin.cluster import cluster_line, cluster_record
 from axioms.plugin.gate import gate_of
 from axioms.plugin.items import REUSED
 from axioms.plugin.stated import complete
 from axioms.plugin.tiers import checks_above, line_above
-from axioms.record import CheckRecord, ErrorCheck, MethodRecord, SkippedCheck, Status
+from axioms.record import RESULTS, CheckRecord, ErrorCheck, MethodRecord, SkippedCheck, Status
+from axioms.report.attempts import Attempts
 from axioms.report.baseline import saved_of
-from axioms.report.runs import new_folder, point_latest, run_name
+from axioms.report.runs import claimed, new_folder, point_latest, run_name
 from axioms.run.results import Results
 
 if TYPE_CHECKING:
@@ -57,15 +59,33 @@ class Reporter:
         self.results = Results(_kept_folder(config) if named is None else self._root / named, self._root)
         self._shown_folder = self.results.folder
         self._gate = gate_of(config)
-        self._save = NowAndThen(lambda: self.results.save("running"), SAVE_SHARE)
-        self._save_summary = NowAndThen(lambda: self._write_summary("running"), SUMMARY_SHARE)
+        self._save = NowAndThen(lambda: self._attempt_save("running"), SAVE_SHARE)
+        self._save_summary = NowAndThen(lambda: self._attempt_summary("running"), SUMMARY_SHARE)
         self._written: Written | None = None
+        self._parts = Attempts()
+        """Of what is written when the run ends."""
+        if named is not None:
+            self._check_folder()
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Say before the first check where its record could not be written."""
+        if any(hasattr(item, "check") for item in session.items) and not session.config.option.collectonly:
+            self._check_folder()
+
+    def _check_folder(self) -> None:
+        try:
+            check_writable(self.results.folder)
+        except OSError as error:
+            where, why = display_path(self.results.folder), error.strerror or error
+            raise pytest.UsageError(
+                f"the report folder {where} cannot be written to: {why}. Name another one: --axioms-report DIR."
+            ) from None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what an item measured, and save it soon, so that a run that is killed loses little."""
         text: str | None = getattr(report, "axioms_record", None)
         if self._is_kept and self.results.is_empty and (text is not None or hasattr(report, "axioms_error")):
-            self._shown_folder = point_latest(self.results.folder)
+            self._claim_folder()
         if text is not None:
             check = CheckRecord.model_validate_json(text)
             texts: dict[str, str] = getattr(report, "axioms_methods", {})
@@ -78,6 +98,24 @@ class Reporter:
         elif hasattr(report, "axioms_error"):
             self.results.fail(ErrorCheck.model_validate_json(report.axioms_error))
 
+    def _claim_folder(self) -> None:
+        """Make the folder of this run, and let `latest` lead to it."""
+        try:
+            self.results.folder = claimed(self.results.folder)
+            self._shown_folder = point_latest(self.results.folder)
+        except OSError:  # the end of the run says so
+            self._shown_folder = self.results.folder
+
+    def _attempt_save(self, status: Status) -> None:
+        """Save what is there so far; where that fails, the end of the run tries again."""
+        with suppress(OSError):
+            self.results.save(status)
+
+    def _attempt_summary(self, status: Status) -> None:
+        """Write the summary so far; where that fails, the end of the run tries again and says why."""
+        with suppress(Exception):
+            self._write_summary(status)
+
     @pytest.hookimpl(tryfirst=True)  # before JUnit's, which writes its file
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Write the results, also after failures and interruptions; and fail the session if the baseline says so."""
@@ -85,19 +123,27 @@ class Reporter:
             return
         from axioms.report.write import write_report  # here, because collecting needs none of it
 
-        status = STATUS.get(int(exitstatus), "failed")
-        complete(self.results, self._root, checks_above(session.config))
+        status, parts = STATUS.get(int(exitstatus), "failed"), self._parts
+        parts.make("the claims", lambda: complete(self.results, self._root, checks_above(session.config)))
         self.results.cluster = cluster_record(session.config)
-        self._add_to_junit(session.config)
-        if self._gate is not None:
-            self._gate.close(saved_of(self.results.record(status)), finished=status != "interrupted")
-            if self._gate.difference is not None:
-                self.results.baseline = self._gate.difference.record()
-            if self._gate.failed and status == "passed":
-                session.exitstatus, status = pytest.ExitCode.TESTS_FAILED, "failed"
-        self.results.save(status)  # first of all: nothing that goes wrong with a figure may cost the numbers
-        self._write_summary(status)
+        parts.make("JUnit's properties", lambda: self._add_to_junit(session.config))
+        parts.make("the baseline", lambda: self._close_gate(status))
+        if self._gate is not None and self._gate.failed and status == "passed":
+            status = "failed"
+        # First of all: nothing that goes wrong with a figure may cost the numbers.
+        parts.make(RESULTS, lambda: self.results.save(status))
+        parts.make("summary.md", lambda: self._write_summary(status))
         self._written = write_report(self.results.record(status), self.results.folder, self._root)
+        if (status == "failed" or parts.problems) and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _close_gate(self, status: Status) -> None:
+        """Compare the run with its baseline, where it has one."""
+        if self._gate is None:
+            return
+        self._gate.close(saved_of(self.results.record(status)), finished=status != "interrupted")
+        if self._gate.difference is not None:
+            self.results.baseline = self._gate.difference.record()
 
     def _add_to_junit(self, config: pytest.Config) -> None:
         """Put the verdict of each claim among the properties of the test suite, where JUnit XML is written."""
@@ -122,7 +168,8 @@ class Reporter:
         lines: list[str] = []
         if terminalreporter.config.get_verbosity() > 0:
             width = max(terminalreporter._tw.fullwidth, 60)
-            lines = [*closing_lines(self.results.checks, width), "", *self._other_files(), ""]
+            closing = self._parts.make("the matrices", lambda: closing_lines(self.results.checks, width)) or []
+            lines = [*closing, "", *self._other_files(), ""]
         if self.results.cluster is not None:
             lines.append(cluster_line(self.results.cluster))
         if REUSED in terminalreporter.config.stash:
@@ -131,8 +178,11 @@ class Reporter:
                 f"{reused} of {of} measurements are an earlier run's, of the same code; --axioms-fresh for none"
             )
         terminalreporter.section("axioms")
-        for line in [*lines, *scorecard_lines(self.results.claims)]:
+        scorecard = self._parts.make("the scorecard", lambda: scorecard_lines(self.results.claims)) or []
+        for line in [*lines, *scorecard]:
             terminalreporter.write_line(line, red=FAILED in line)
+        for problem in [*self._parts.problems, *([] if self._written is None else self._written.problems)]:
+            terminalreporter.write_line(f"{FAILED}: {problem}", red=True)
         if self._gate is not None:
             terminalreporter.section("axioms baseline", red=self._gate.failed, green=not self._gate.failed)
             for line in self._gate.lines():
@@ -151,7 +201,7 @@ class Reporter:
 
     def report_line(self) -> str | None:
         """Where the page is: what one wants to open."""
-        if self._written is None:
+        if self._written is None or not self._written.page.exists():
             return None
         kept = f"; kept as {self.results.folder.name}" if self._is_kept else ""
         page = f"{_typed(self._shown_folder)}/{self._written.page.name}"

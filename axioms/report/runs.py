@@ -41,6 +41,17 @@ def _free(folder: Path, name: str) -> Path:
     return path
 
 
+def claimed(folder: Path) -> Path:
+    """Make the folder of a run, under another name where a run of the same second has this one; return it."""
+    while True:
+        path = _free(folder.parent, folder.name)
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        return path
+
+
 def point_latest(folder: Path) -> Path:
     """Let `latest` beside `runs` lead to this run: a link, or a file that names it where links cannot be made.
 
