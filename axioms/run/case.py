@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from torch import Tensor
 
+from axioms.core.errors import NotDefined
 from axioms.core.registry import METHODS
 from axioms.engine.attribution import Attribution, Swept
 from axioms.engine.handlers.tap import Tap
@@ -169,6 +170,12 @@ class MethodBench:
 
     def variant(self, options: Mapping[str, Any]) -> Attribution:
         """Return the relevance of the method under test with some of its options changed."""
+        missing = [name for name in options if not METHODS.get(self._tested.name).takes(name)]
+        if missing:
+            raise NotDefined(
+                f"method {self._tested.label!r} has no option {missing[0]!r}, by which this axiom varies it; leave the "
+                "method out here (`methods:` of the check), or claim it under `refused_by`."
+            )
         changed = self._tested.model_copy(update={"options": {**self._tested.options, **options}})
         return self.case.attribution(changed, self.side)
 

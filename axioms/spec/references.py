@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import (
@@ -20,6 +22,9 @@ from axioms.core.registry import AXIOMS, DATA, METHODS, REWRITES, SUBJECTS, Regi
 from axioms.subjects.fixtures import find_descriptor
 from axioms.subjects.models.hub import named_directly
 
+LEAST, MOST = -(2**63), 2**63 - 1
+"""What fits into 64 bits: torch takes no other integers."""
+
 
 class Strict(BaseModel):
     """No unknown keys, no silent conversions, no changes later."""
@@ -36,6 +41,12 @@ def check_options(entry: Registered, options: dict[str, Any]) -> None:
     """Raise where options do not fit the signature of what they are for."""
     if not options and not entry.required:
         return  # nothing to check, and making the model takes time
+    for name, value in options.items():
+        for number in _numbers(value):
+            if isinstance(number, int) and not LEAST <= number <= MOST:
+                raise fail(f"option {name!r} has {number}, which does not fit into 64 bits.")
+            if not math.isfinite(number):
+                raise fail(f"option {name!r} has {number}; NaN or infinity is nothing to compute with.")
     model = entry.options_model()
     try:
         model.model_validate(options)
@@ -48,6 +59,18 @@ def check_options(entry: Registered, options: dict[str, Any]) -> None:
             else:
                 problems.append(f"option {name!r}: {detail['msg']}; found {detail['input']!r}.")
         raise fail(" ".join(problems)) from None
+
+
+def _numbers(value: Any) -> Iterator[int | float]:
+    """Yield the numbers in an option, wherever in it."""
+    if isinstance(value, int | float):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _numbers(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _numbers(item)
 
 
 def named_schema(registry: Registry[Any], what: str) -> WithJsonSchema:

@@ -35,8 +35,8 @@ class Run(Strict):
 
     dtype: Literal["float64", "float32", "float16", "bfloat16"] = "float32"
     device: str = Field("auto", description="`auto` is CUDA where there is one, else the CPU.")
-    seed: int = 0
-    batch_size: int = Field(64, gt=0)
+    seed: int = Field(0, ge=0, lt=2**63)
+    batch_size: int = Field(64, gt=0, lt=2**31)
     confidence: float = Field(0.95, gt=0.5, lt=1, description="Of the bootstrap intervals.")
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import axioms.report.write as write
-from axioms.core import files
 from axioms.core.registry import AXIOMS, METHODS, RULES, SUBJECTS
 from axioms.record import read_record
 from axioms.report.baseline import read_saved, saved_of
@@ -148,7 +147,7 @@ def test_a_full_disk_ends_with_a_sentence(folder: pytest.Pytester, monkeypatch: 
             raise OSError(errno.ENOSPC, "No space left on device")
         return plain(self, *args, **options)
 
-    monkeypatch.setattr(files.Path, "write_text", fail)
+    monkeypatch.setattr(Path, "write_text", fail)
     result = folder.runpytest("specs")
     result.assert_outcomes(passed=1)
     assert result.ret == 1, "a run that leaves no record has not passed"

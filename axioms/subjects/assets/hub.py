@@ -20,9 +20,14 @@ def snapshot(name: str, revision: str | None, patterns: list[str], kind: str = "
     """Return the folder of a repository's data files in the hub's own cache, fetched where needed and possible."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
-    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name):
+    if not re.fullmatch(r"\w[\w.-]*(/[\w.-]+)?", name):
         raise InputError(f"{name!r} is neither a folder beside the spec nor a name on the hub.")
+    try:
+        validate_repo_id(name)
+    except HFValidationError as error:
+        raise InputError(f"{name!r} is neither a folder beside the spec nor a name on the hub: {error}") from None
     why = f"{OFFLINE} forbids fetching it" if switched_on(OFFLINE) else _unreachable(name, revision, kind)
     try:
         return Path(
@@ -37,8 +42,6 @@ def snapshot(name: str, revision: str | None, patterns: list[str], kind: str = "
         )
     except LocalEntryNotFoundError:
         why = why or "the hub did not give it (no such name or revision, or not for everyone)"
-    except HFValidationError as error:
-        raise InputError(f"{name!r} is not a name on the hub: {first_line(error)}") from None
     except (HfHubHTTPError, OSError) as error:
         why = first_line(error)
     raise AssetMissing(

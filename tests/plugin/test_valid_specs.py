@@ -1,0 +1,95 @@
+"""Specs that are valid and cannot be run: one sentence each, never a stack."""
+
+from __future__ import annotations
+
+import pytest
+
+SPEC = """claim: Nothing is claimed.
+subject:
+  model: MODEL
+  data: DATA
+run: RUN
+methods:
+  - METHOD
+checks:
+  - AXIOM
+"""
+USUAL = {
+    "MODEL": "{linear: {weight: [[3, -1]]}}",
+    "DATA": "{points: [[1, 1], [2, 5]]}",
+    "RUN": "{dtype: float64}",
+    "METHOD": "gradient",
+    "AXIOM": "{axiom: conservation, record: [ratio.mean]}",
+}
+HUGE = "99999999999999999999999"
+AT_VALIDATION = {
+    "a negative seed": ({"RUN": "{seed: -1}"}, "specs/mine.yaml:5: run.seed: input should be greater than or equal"),
+    "a seed of more than 64 bits": ({"RUN": f"{{seed: {HUGE}}}"}, "specs/mine.yaml:5: run.seed: input should be less"),
+    "a huge batch": (
+        {"RUN": f"{{batch_size: {HUGE}}}"},
+        "specs/mine.yaml:5: run.batch_size: input should be less",
+    ),
+    "an infinite epsilon": (
+        {"METHOD": "{attnlrp: {epsilon: .inf}}"},
+        "specs/mine.yaml:7: methods[0]: option 'epsilon' has inf; NaN or infinity is nothing to compute with.",
+    ),
+    "an option of more than 64 bits": (
+        {"METHOD": f"{{integrated_gradients: {{steps: {HUGE}}}}}"},
+        f"specs/mine.yaml:7: methods[0]: option 'steps' has {HUGE}, which does not fit into 64 bits.",
+    ),
+    "a model's option of more than 64 bits": (
+        {"MODEL": f"{{tiny: {{architecture: bert, seed: {HUGE}}}}}"},
+        f"specs/mine.yaml:3: subject.model: option 'seed' has {HUGE}, which does not fit into 64 bits.",
+    ),
+    "an axiom's infinite option": (
+        {"AXIOM": "{axiom: {engine_agreement: {epsilon: .inf}}}"},
+        "specs/mine.yaml:9: checks[0].axiom: option 'epsilon' has inf;",
+    ),
+    "a rule's option that does not exist": (
+        {"METHOD": "{lrp: {rules: [{on: product, rule: {uniform: {share: 0.3}}}]}}"},
+        "specs/mine.yaml:7: methods[0]: rule 'uniform' has no option 'share'",
+    ),
+}
+AT_THE_CHECK = {
+    "no engines": ({"AXIOM": "{axiom: engine_agreement}"}, "method 'gradient' has no option 'engine', by which this"),
+    "too many features": (
+        {"DATA": "{points: [[1, 1, 1]]}"},
+        "the model cannot be run on the data 'points': RuntimeError: mm: mat1 and mat2 shapes",
+    ),
+    "points for a BERT": (
+        {"MODEL": "{tiny: {architecture: bert}}"},
+        "the model cannot be run on the data 'points': RuntimeError: Expected tensor for argument #1 'indices'",
+    ),
+    "a folder that is not there": ({"MODEL": "./nofolder"}, "'./nofolder' is neither a folder beside the spec nor a"),
+    "a name that cannot be": ({"MODEL": "a--b/..c"}, "'a--b/..c' is neither a folder beside the spec nor a name on"),
+}
+
+
+def run(pytester: pytest.Pytester, changes: dict[str, str]) -> tuple[int, str]:
+    text = SPEC
+    for name, value in {**USUAL, **changes}.items():
+        text = text.replace(name, value)
+    pytester.mkdir("specs").joinpath("mine.yaml").write_text(text)
+    result = pytester.runpytest("specs")
+    return int(result.ret), result.stdout.str() + result.stderr.str()
+
+
+@pytest.mark.parametrize("case", AT_VALIDATION)
+def test_what_can_be_known_before_is_an_error_of_the_spec(pytester: pytest.Pytester, case: str) -> None:
+    changes, sentence = AT_VALIDATION[case]
+    code, text = run(pytester, changes)
+    assert sentence in text
+    assert code == 2
+    assert "Traceback" not in text
+    assert "INTERNALERROR" not in text
+
+
+@pytest.mark.parametrize("case", AT_THE_CHECK)
+def test_what_cannot_is_the_failure_of_its_check(pytester: pytest.Pytester, case: str) -> None:
+    changes, sentence = AT_THE_CHECK[case]
+    code, text = run(pytester, changes)
+    _, _, failure = text.partition("= FAILURES =")
+    assert failure.splitlines()[2].startswith(sentence), failure[:2000]
+    assert code == 1
+    assert "Traceback" not in text
+    assert "INTERNALERROR" not in text
