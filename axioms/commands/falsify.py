@@ -20,11 +20,12 @@ INVARIANCE = "implementation_invariance"
 ABOUT = """\
 Search for the smallest expression that a method attributes differently when it is written another way: sums, products,
 linear maps, activations, softmax and norms, rewritten by associativity, commutativity, distributivity, folding, scaling
-and shifting. What is found is shrunk and written as a spec that reproduces it. Where nothing is found, the answer says
-how many of the examples put the axiom to the method: on the others it has no rule, no finite relevance, or nothing to
-share out. A method that changes modules by hooks (zennit's, captum's LRP) is for `axioms audit`: expressions have none.
-With --axiom NAME another axiom is put to the method, on one model: linearity, antisymmetry, scale, null_player,
-sensitivity, symmetry, completeness, path_antisymmetry or target_sensitivity; with --axiom all every one of them.
+and shifting; then, as many times, for one of small attention blocks. What is found is shrunk and written as a spec that
+reproduces it. Where nothing is found, the answer says how many of the examples put the axiom to the method: on the
+others it has no rule, no finite relevance, or nothing to share out. A method that changes modules by hooks (zennit's,
+captum's LRP) is for `axioms audit`: expressions have none. With --axiom NAME another axiom is put to the method, on one
+model: linearity, antisymmetry, scale, null_player, sensitivity, symmetry, completeness, path_antisymmetry or
+target_sensitivity; with --axiom all every one of them.
 Exit code: 0 if nothing was found, 1 if the method was falsified, 2 if it could not run."""
 
 
@@ -39,7 +40,13 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--method", required=True, metavar="NAME", help="as `axioms list` names it, or MODULE:NAME")
     parser.add_argument("--axiom", default=INVARIANCE, metavar="NAME", help=f"an exact axiom, or all ({INVARIANCE})")
     parser.add_argument("--seed", type=int, default=0, help="of the search; the same seed finds the same (0)")
-    parser.add_argument("--examples", type=int, default=500, metavar="N", help="how many to try (500)")
+    parser.add_argument(
+        "--examples",
+        type=int,
+        default=500,
+        metavar="N",
+        help="how many to try, of expressions and then of attention blocks (500)",
+    )
     parser.add_argument(
         "--output",
         type=Path,

@@ -62,7 +62,9 @@ class Search:
             self.first = self.first or (self.tried, instance.size)
             return True
 
-        smallest: Instance | None = find_smallest(STRATEGIES[self.axiom](), is_break, seed=seed, examples=examples)
+        smallest: Instance | None = None
+        for strategy in STRATEGIES[self.axiom]:
+            smallest = smallest or find_smallest(strategy(), is_break, seed=seed, examples=examples)
         if smallest is None:
             return None
         assert self.first is not None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import reduce
 
-from axioms.subjects.models.expressions import Activation, Binary, Entry, Expression, Linear, Number
+from axioms.subjects.models.expressions import Activation, Attention, Binary, Entry, Expression, Linear, Number
 
 Equivalence = Callable[[Expression], Iterator[Expression]]
 
@@ -20,7 +21,7 @@ def associativity(node: Expression) -> Iterator[Expression]:
 
 
 def commutativity(node: Expression) -> Iterator[Expression]:
-    """x y = y x, and the same for sums and for the entries of a vector."""
+    """x y = y x, and the same for sums, for the entries of a vector and for the keys that are attended to."""
     match node:
         case Binary(sign="*" | "+" as sign, left=x, right=y):
             yield Binary(sign, y, x)
@@ -28,6 +29,8 @@ def commutativity(node: Expression) -> Iterator[Expression]:
             yield Linear(weights[::-1], values[::-1])
         case Entry(name=name, values=values, index=index) if len(values) > 1:
             yield Entry(name, values[::-1], len(values) - 1 - index)
+        case Attention(query=query, keys=keys, values=values) if len(keys) > 1:
+            yield Attention(query, keys[::-1], values[::-1])
 
 
 def distributivity(node: Expression) -> Iterator[Expression]:
@@ -53,23 +56,38 @@ def folding(node: Expression) -> Iterator[Expression]:
 
 
 def scaling(node: Expression) -> Iterator[Expression]:
-    """relu(x) = relu(2 x) / 2; a product does not see a factor and its inverse; x = (2 x) / 2."""
+    """relu(x) = relu(2 x) / 2; a product, and so the logits of attention, does not see a factor and its inverse."""
     match node:
         case Activation(name="relu", value=x):
             yield Binary("*", Number(0.5), Activation("relu", Binary("*", Number(2.0), x)))
         case Binary(sign="*", left=x, right=y):
             yield Binary("*", Binary("*", Number(2.0), x), Binary("*", Number(0.5), y))
+        case Attention(query=query, keys=keys, values=values):
+            smaller = tuple(Binary("*", Number(0.5), key) for key in keys)
+            yield Attention(Binary("*", Number(2.0), query), smaller, values)
 
 
 def shifting(node: Expression) -> Iterator[Expression]:
-    """softmax(x + c) = softmax(x), and the same for a LayerNorm."""
+    """softmax(x + c) = softmax(x), and the same for a LayerNorm and for the keys that are attended to."""
     match node:
         case Entry(name="softmax" | "layer_norm" as name, values=values, index=index):
             yield Entry(name, tuple(Binary("+", value, Number(1.0)) for value in values), index)
+        case Attention(query=query, keys=keys, values=values):
+            yield Attention(query, tuple(Binary("+", key, Number(1.0)) for key in keys), values)
+
+
+def writing_out(node: Expression) -> Iterator[Expression]:
+    """attention(q, k, v) = softmax(q k)[0] v[0] + softmax(q k)[1] v[1] + ..."""
+    match node:
+        case Attention(query=query, keys=keys, values=values):
+            logits = tuple(Binary("*", query, key) for key in keys)
+            parts = [Binary("*", Entry("softmax", logits, place), value) for place, value in enumerate(values)]
+            yield reduce(lambda left, right: Binary("+", left, right), parts)
 
 
 EQUIVALENCES: dict[str, Equivalence] = {
-    step.__name__: step for step in (associativity, commutativity, distributivity, folding, scaling, shifting)
+    step.__name__: step
+    for step in (associativity, commutativity, distributivity, folding, scaling, shifting, writing_out)
 }
 
 

@@ -90,12 +90,18 @@ def falsify(
     progress: Progress | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Counterexample | None:
-    """Return the smallest counterexample that the search finds, or None; raise where no example shows anything."""
+    """Return the smallest counterexample that the search finds, or None; raise where no example shows anything.
+
+    It tries so many expressions and, where none is a counterexample, as many with attention blocks.
+    """
     require_hypothesis()
     from axioms.search import strategies
 
     search = _Search(sees_expressions(method), progress or (lambda tried, exercised: None), options or {})
-    smallest = find_smallest(strategies.examples(), search.is_counterexample, seed=seed, examples=examples)
+    smallest: Example | None = None
+    for of_blocks in (False, True):
+        drawn = strategies.examples(of_blocks)
+        smallest = smallest or find_smallest(drawn, search.is_counterexample, seed=seed, examples=examples)
     if smallest is None:
         if search.exercised == 0:
             raise NotDefined(

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from axioms.search.strategies import COORDINATES, FEATURES, KINDS, NAMES, grow
+from axioms.search.strategies import COORDINATES, FEATURES, KINDS, NAMES, blocks, grow, has_block
 from axioms.subjects.models.expressions import (
     Activation,
+    Attention,
     Binary,
     Entry,
     Expression,
@@ -102,18 +103,57 @@ def with_symmetry(draw: st.DrawFn) -> Instance:
     return _at_a_point(draw, draw(st.one_of(st.just(core), st.composite(grow)(2, around))))
 
 
+@st.composite
+def block_with_null_feature(draw: st.DrawFn) -> Instance:
+    """Draw a block over a and b that does not read c, or whose logits c moves all alike."""
+    tokens: st.SearchStrategy[Expression] = st.sampled_from(NAMES[:2]).map(Variable)
+    whole = draw(blocks(tokens))
+    if draw(st.booleans()):
+        return Instance((whole,), {**_point(draw, whole), "c": draw(COORDINATES)})
+    assert isinstance(whole, Attention)
+    keys = tuple(Binary("+", key, Variable("c")) for key in whole.keys)
+    return _at_a_point(draw, Attention(whole.query, keys, whole.values))
+
+
+@st.composite
+def block_with_symmetry(draw: st.DrawFn) -> Instance:
+    """Draw a block whose keys and values are a, b and perhaps something else, in any order."""
+    a, b, other = Variable("a"), Variable("b"), draw(st.one_of(st.just(Variable("c")), st.just(Number(1.0))))
+    tokens = tuple(draw(st.permutations([a, b, *([other] if draw(st.booleans()) else [])])))
+    block: Expression = Attention(other, tokens, tokens)
+    return _at_a_point(draw, draw(st.sampled_from([block, Binary("*", other, block)])))
+
+
+@st.composite
+def one_block(draw: st.DrawFn) -> Instance:
+    """Draw a model of one attention block, or of an operation on some."""
+    return _at_a_point(draw, draw(_of_blocks(1)))
+
+
+@st.composite
+def two_blocks(draw: st.DrawFn) -> Instance:
+    """Draw a model of two outputs, at least one of them of attention blocks."""
+    return _at_a_point(draw, draw(_of_blocks(1)), draw(st.one_of(_functions(1), _of_blocks(1))))
+
+
 STRATEGIES = {
-    "linearity": two_outputs,
-    "antisymmetry": two_outputs,
-    "scale": one_output,
-    "null_player": with_null_feature,
-    "sensitivity": that_may_saturate,
-    "symmetry": with_symmetry,
-    "completeness": one_output,
-    "path_antisymmetry": one_output,
-    "target_sensitivity": two_classes,
+    "linearity": (two_outputs, two_blocks),
+    "antisymmetry": (two_outputs, two_blocks),
+    "scale": (one_output, one_block),
+    "null_player": (with_null_feature, block_with_null_feature),
+    "sensitivity": (that_may_saturate, one_block),
+    "symmetry": (with_symmetry, block_with_symmetry),
+    "completeness": (one_output, one_block),
+    "path_antisymmetry": (one_output, one_block),
+    "target_sensitivity": (two_classes, two_blocks),
 }
-"""The exact axioms of one model, and what they are asked of."""
+"""The exact axioms of one model, and what they are asked of: expressions first, then small attention blocks."""
+
+
+def _of_blocks(deepest: int) -> st.SearchStrategy[Expression]:
+    """Return a strategy of expressions whose leaves are features or attention blocks of features."""
+    leaves = st.one_of(blocks(FEATURES), FEATURES)
+    return st.integers(0, deepest).flatmap(lambda depth: st.composite(grow)(depth, leaves)).filter(has_block)
 
 
 def _functions(deepest: int, kinds: tuple[str, ...] = KINDS) -> st.SearchStrategy[Expression]:

@@ -11,13 +11,16 @@ from axioms.subjects.models.expressions import (
     ACTIVATIONS,
     VECTOR_FUNCTIONS,
     Activation,
+    Attention,
     Binary,
     Entry,
     Expression,
     Linear,
+    Number,
     Variable,
     operations,
     variables,
+    walk,
 )
 
 NAMES = ("a", "b", "c")
@@ -25,6 +28,7 @@ WEIGHTS = (1.0, 2.0, -1.0, 0.5)
 KINDS = ("variable", "*", "*", "*", "+", "-", "activation", "linear", "entry")
 """Products most often: most steps work on products inside products."""
 FEATURES: st.SearchStrategy[Expression] = st.sampled_from(NAMES).map(Variable)
+FACTORS = st.sampled_from(WEIGHTS)
 COORDINATES = st.sampled_from([1.0, 2.0, 3.0, -1.0, -2.0])
 """Small whole numbers away from zero."""
 
@@ -45,9 +49,33 @@ class Example:
 
 
 @st.composite
+def blocks(draw: st.DrawFn, leaves: st.SearchStrategy[Expression]) -> Expression:
+    """Draw an attention block over two or three tokens: one query, and keys and values that are multiples of them."""
+    tokens = [draw(leaves) for _ in range(draw(st.integers(2, 3)))]
+    query = draw(st.one_of(st.just(Number(1.0)), leaves))
+    keys, values = ([_times(weight, token) for token in tokens] for weight in (draw(FACTORS), draw(FACTORS)))
+    return Attention(query, tuple(keys), tuple(values))
+
+
+def _times(weight: float, token: Expression) -> Expression:
+    return token if weight == 1 else Binary("*", Number(weight), token)
+
+
+def has_block(expression: Expression) -> bool:
+    """Tell whether there is attention in it."""
+    return any(isinstance(node, Attention) for node in walk(expression))
+
+
+@st.composite
 def expressions(draw: st.DrawFn, deepest: int = 3) -> Expression:
     """Draw sums, products, linear maps, activations, softmax and norms of up to three features."""
     return grow(draw, deepest, FEATURES, KINDS[1:])
+
+
+@st.composite
+def expressions_of_blocks(draw: st.DrawFn) -> Expression:
+    """Draw an attention block, or an operation on some."""
+    return grow(draw, draw(st.integers(0, 1)), blocks(FEATURES))
 
 
 def grow(
@@ -68,9 +96,10 @@ def grow(
 
 
 @st.composite
-def examples(draw: st.DrawFn) -> Example:
+def examples(draw: st.DrawFn, of_blocks: bool = False) -> Example:
     """Draw an expression, one step from it, and a point of small whole numbers away from zero."""
-    left = draw(expressions().filter(lambda expression: any(True for _ in rewritings(expression))))
+    drawn = expressions_of_blocks() if of_blocks else expressions()
+    left = draw(drawn.filter(lambda expression: any(True for _ in rewritings(expression))))
     others = list(rewritings(left))
     step = draw(st.sampled_from(list(dict.fromkeys(name for name, _ in others))))  # none is rarer than another
     right = draw(st.sampled_from([other for name, other in others if name == step]))

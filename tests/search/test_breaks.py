@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
 
 from axioms.commands.main import main
 from axioms.core.registry import AXIOMS, METHODS
 from axioms.run.runner import Runner
 from axioms.search.breaks import exact_axioms, falsify_axiom
-from axioms.search.instances import Instance
+from axioms.search.instances import STRATEGIES, Instance
+from axioms.search.strategies import has_block
 from axioms.search.trial import Trial
 from axioms.spec import expand_file
 from axioms.subjects.models.expressions import parse
@@ -49,10 +53,11 @@ def test_the_same_seed_finds_the_same() -> None:
 
 
 def test_none_found_says_how_many_were_judged(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """So many expressions, and as many attention blocks."""
     arguments = ["falsify", "--method", "loo", "--axiom", "linearity", "--examples", "30", "--output", str(tmp_path)]
     assert main(arguments) == 0
     said = capsys.readouterr().out
-    assert said.startswith("loo, linearity: no counterexample, none found in 30 examples (")
+    assert said.startswith("loo, linearity: no counterexample, none found in 60 examples (")
     assert "put linearity to the method" in said
     assert not list(tmp_path.iterdir())
 
@@ -71,6 +76,42 @@ def test_all_asks_every_axiom(capsys: pytest.CaptureFixture[str], tmp_path: Path
 
 def measured(method: str, axiom: str, point: dict[str, float], *expressions: str) -> float | None:
     return Trial(METHODS.get(method), AXIOMS.get(axiom), Instance(tuple(map(parse, expressions)), point)).measure()
+
+
+@pytest.mark.parametrize("axiom", exact_axioms())
+def test_attention_blocks_are_drawn_for_every_axiom(axiom: str) -> None:
+    """What is drawn has attention in it and at most three features, and some of it says something of a method."""
+    _, blocks = STRATEGIES[axiom]
+    judged = []
+
+    @settings(max_examples=8, derandomize=True, database=None, deadline=None)
+    @given(blocks())
+    def draw(instance: Instance) -> None:
+        assert any(has_block(expression) for expression in instance.expressions)
+        assert len(instance.point) <= 3
+        judged.append(Trial(METHODS.get("gradient_x_input"), AXIOMS.get(axiom), instance).measure() is not None)
+
+    draw()
+    assert any(judged)
+
+
+def test_a_fault_that_only_attention_shows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A method that is off by one percent where the model attends keeps every axiom on other expressions."""
+    original = METHODS.get("gradient_x_input")
+
+    def faulty(model: Any, inputs: Any, target: Any) -> Any:
+        scores = original.function(model, inputs, target).clone()
+        module = getattr(model.module, "inner", model.module)
+        if any(has_block(expression) for expression in module.expressions):
+            scores[:, 0] += 0.01 * scores.abs().amax(dim=1)
+        return scores
+
+    faulty.__module__ = original.function.__module__
+    monkeypatch.setitem(METHODS._entries, "gradient_x_input", replace(original, function=faulty))
+    broken, search = falsify_axiom("gradient_x_input", "symmetry", examples=20)
+    assert broken is not None
+    assert search.tried > 20
+    assert "attention(" in broken.expressions[0]
 
 
 def test_a_trial_measures_what_a_spec_would() -> None:

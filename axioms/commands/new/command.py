@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from axioms.commands.new.files import WORKFLOW_FILE, name_module, write_missing, write_new
+from axioms.commands.new.property_templates import KNOWN_OF_METHOD, PROPERTIES
 from axioms.commands.new.repository_templates import SETTINGS, WORKFLOW
 from axioms.commands.new.rule_templates import PROJECT, REWRITES_SPEC, RULE, RULE_SPEC, RULE_TEST
 from axioms.commands.new.templates import METHOD, METHOD_SPEC, SPEC
@@ -24,6 +25,8 @@ Write a working, commented starting point, which passes as it is and says what t
 
     axioms new spec NAME      specs/NAME.yaml
     axioms new method NAME    NAME.py with a method of that name, and specs/NAME.yaml, which checks it
+                              with --properties, also tests/test_NAME_properties.py: each exact axiom as a hypothesis
+                              test; where NAME.py is there already, that file alone
     axioms new rule NAME      NAME.py with a rule and a method that is made of it; tests/test_NAME.py with an oracle
                               and properties; specs/NAME.yaml and specs/NAME_rewrites.yaml; and, where there are none,
                               pyproject.toml, pytest.ini and .github/workflows/axioms.yml
@@ -41,13 +44,17 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("kind", choices=tuple(WRITERS), metavar="spec|method|rule", help="what to start")
     parser.add_argument("name", metavar="NAME", help="its name, which is that of the files too")
+    parser.add_argument("--properties", action="store_true", help="of a method: write hypothesis tests of the axioms")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the files and print the command to run next; return 2 where a name or a file is in the way."""
     try:
-        print("\n".join(WRITERS[options.kind](options.name)))
+        if options.properties and options.kind != "method":
+            raise InputError("--properties is for `axioms new method`; a rule's tests have properties of their own.")
+        writer = _new_properties if options.properties else WRITERS[options.kind]
+        print("\n".join(writer(options.name)))
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
@@ -65,6 +72,17 @@ def _new_method(name: str) -> list[str]:
     files = {Path(f"{name}.py"): METHOD, SPECS / f"{name}.yaml": METHOD_SPEC}
     module, spec = write_new({file: text.replace("NAME", name) for file, text in files.items()})
     return [_listed("written", [module, spec]), f"next: pytest {display_path(spec)} --axioms-import {name}"]
+
+
+def _new_properties(name: str) -> list[str]:
+    """Write the tests of a method's properties, and the method too unless its module is there."""
+    is_there, tests = Path(f"{name}.py").exists(), Path(f"tests/test_{name}_properties.py")
+    if tests.exists():
+        raise InputError(f"{display_path(tests)} exists already and is left as it is; choose another name.")
+    lines = [f"left as it is: {name}.py"] if is_there else _new_method(name)
+    text = PROPERTIES.replace("{KNOWN}", "{}" if is_there else KNOWN_OF_METHOD)
+    lines.append(_listed("written", write_new({tests: text.replace("NAME", name)})))
+    return [*lines, f"next: pytest {display_path(tests)} --axioms-import {name}"]
 
 
 def _new_rule(name: str) -> list[str]:

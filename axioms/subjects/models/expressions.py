@@ -6,20 +6,14 @@ Parsed by Python's own grammar with a whitelist; nothing is ever evaluated as Py
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from axioms.core.errors import InputError
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 ACTIVATIONS = ("relu", "gelu", "silu", "tanh")
 VECTOR_FUNCTIONS = ("softmax", "layer_norm", "rms_norm")
 DEEPEST = 50
-EPS = 1e-2
-"""The epsilon of the norms: removing a feature may leave them nothing but zeros."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +133,28 @@ class Entry(Expression):
         return f"{self.name}([{', '.join(map(str, self.values))}])[{self.index}]"
 
 
+@dataclass(frozen=True)
+class Attention(Expression):
+    """attention(q, [k1, k2], [v1, v2]) = sum_j softmax(q k1, q k2)_j vj: one query of a head, as matrix products."""
+
+    query: Expression
+    keys: tuple[Expression, ...]
+    values: tuple[Expression, ...]
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The query, the keys and the values."""
+        return self.query, *self.keys, *self.values
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        """Return attention over other parts."""
+        end = 1 + len(self.keys)
+        return Attention(children[0], children[1:end], children[end:])
+
+    def __str__(self) -> str:
+        return f"attention({self.query}, [{', '.join(map(str, self.keys))}], [{', '.join(map(str, self.values))}])"
+
+
 def parse(text: str) -> Expression:
     """Return the expression that a text writes; raise `InputError` with a sentence for anything else."""
     try:
@@ -170,6 +186,10 @@ def _read(node: ast.AST, text: str, depth: int) -> Expression:
             numbers = [number.value for number in map(inner, weights) if isinstance(number, Number)]
             if len(numbers) == len(weights) == len(values) and values:
                 return Linear(tuple(numbers), tuple(map(inner, values)))
+        case ast.Call(
+            func=ast.Name(id="attention"), args=[query, ast.List(elts=keys), ast.List(elts=values)], keywords=[]
+        ) if len(keys) == len(values) and keys:
+            return Attention(inner(query), tuple(map(inner, keys)), tuple(map(inner, values)))
         case ast.Subscript(
             value=ast.Call(func=ast.Name(id=name), args=[ast.List(elts=values)], keywords=[]),
             slice=ast.Constant(value=int() as index),
@@ -177,7 +197,7 @@ def _read(node: ast.AST, text: str, depth: int) -> Expression:
             return Entry(name, tuple(map(inner, values)), index)
     raise InputError(
         f"{ast.unparse(node)!r} in {text!r} is not part of an expression; use names, numbers, +, -, *, "
-        f"{', '.join(f'{name}(x)' for name in ACTIVATIONS)}, linear([2, -1], [x, y]) and "
+        f"{', '.join(f'{name}(x)' for name in ACTIVATIONS)}, linear([2, -1], [x, y]), attention(x, [x, y], [x, y]) and "
         f"{', '.join(f'{name}([x, y])[0]' for name in VECTOR_FUNCTIONS)}."
     )
 
@@ -197,37 +217,3 @@ def variables(expression: Expression) -> list[str]:
 def operations(expression: Expression) -> int:
     """Return how many operations it has."""
     return sum(not isinstance(node, Variable | Number) for node in walk(expression))
-
-
-def evaluate(expression: Expression, values: dict[str, Tensor], see: Callable[[Expression, Tensor], None]) -> Tensor:
-    """Return the value for each example; `see` is called with each activation and its input."""
-    import torch
-    from torch.nn import functional as F
-
-    def value(of: Expression) -> Tensor:
-        return evaluate(of, values, see)
-
-    match expression:
-        case Variable(name=name):
-            return values[name]
-        case Number(value=number):
-            return next(iter(values.values())).new_tensor(number)
-        case Binary(sign=sign, left=left, right=right):
-            a, b = value(left), value(right)
-            return a * b if sign == "*" else a + b if sign == "+" else a - b
-        case Activation(name=name, value=inner):
-            x = value(inner)
-            see(expression, x)
-            functions = {"relu": torch.relu, "gelu": F.gelu, "silu": F.silu, "tanh": torch.tanh}
-            return functions[name](x)
-        case Linear(weights=weights, values=inside):
-            x = torch.stack(torch.broadcast_tensors(*map(value, inside)), -1)
-            return F.linear(x, x.new_tensor([weights])).squeeze(-1)
-        case Entry(name=name, values=inside, index=index):
-            x = torch.stack(torch.broadcast_tensors(*map(value, inside)), -1)
-            if name == "softmax":
-                return torch.softmax(x, -1)[..., index]
-            if name == "layer_norm":
-                return F.layer_norm(x, x.shape[-1:], eps=EPS)[..., index]
-            return F.rms_norm(x, x.shape[-1:], eps=EPS)[..., index]
-    raise AssertionError(f"unknown expression {expression!r}")

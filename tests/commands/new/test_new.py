@@ -88,3 +88,30 @@ def test_a_folder_that_cannot_be_written(here: Path, capsys: pytest.CaptureFixtu
     (here / "specs").write_text("not a folder")
     assert main(["new", "spec", "mine"]) == 2
     assert "cannot be written" in capsys.readouterr().err
+
+
+def test_the_properties_of_a_method_hold_or_are_known_to_be_broken(
+    here: Path, pytester: pytest.Pytester, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["new", "method", "mine", "--properties"]) == 0
+    command = capsys.readouterr().out.splitlines()[-1]
+    assert command == "next: pytest tests/test_mine_properties.py --axioms-import mine"
+    arguments = command.removeprefix("next: pytest ").split()
+    pytester.runpytest_subprocess(*arguments).assert_outcomes(passed=7, xfailed=3)
+    file = here / "mine.py"
+    file.write_text(file.read_text().replace("return share *", "return 1e-3 + share *"))
+    result = pytester.runpytest_subprocess(*arguments, "-k", "null_player or scale or sensitivity")
+    result.assert_outcomes(passed=1, failed=3, deselected=6)  # a constant is caught, and hides what was known
+    result.stdout.fnmatch_lines(["E*AssertionError: *has*on_null*", "*XPASS(strict)*"])
+
+
+def test_properties_of_a_method_that_is_there(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "mine.py").write_text("import axioms\n")
+    assert main(["new", "method", "mine", "--properties"]) == 0
+    assert capsys.readouterr().out.startswith("left as it is: mine.py\nwritten: tests/test_mine_properties.py\n")
+    assert "KNOWN = {}\n" in (here / "tests/test_mine_properties.py").read_text()
+    assert not (here / "specs").exists()
+    assert main(["new", "method", "mine", "--properties"]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert main(["new", "spec", "mine", "--properties"]) == 2
+    assert "is for `axioms new method`" in capsys.readouterr().err

@@ -7,11 +7,12 @@ import math
 import pytest
 import torch
 from hypothesis import given
+from hypothesis import strategies as st
 
 from axioms.core.errors import InputError
 from axioms.core.registry import METHODS
 from axioms.search.falsify import compare
-from axioms.search.strategies import Example, examples, expressions
+from axioms.search.strategies import Example, examples, expressions, expressions_of_blocks
 from axioms.subjects.models.expressions import Binary, Linear, Variable, operations, parse, variables
 from axioms.subjects.models.modules.expression import ExpressionModel
 
@@ -27,6 +28,8 @@ from axioms.subjects.models.modules.expression import ExpressionModel
         ("tanh(a) + silu(-1*b)", math.tanh(2) - 3 / (1 + math.exp(3))),
         ("rms_norm([a, b])[1]", 3 / math.sqrt((4 + 9) / 2 + 1e-2)),
         ("layer_norm([a, b])[1]", 0.5 / math.sqrt(0.25 + 1e-2)),
+        ("attention(1, [a, b], [b, a])", 3 / (1 + math.e) + 2 / (1 + 1 / math.e)),
+        ("attention(a, [1, b], [5, b])", 5 / (1 + math.exp(4)) + 3 / (1 + math.exp(-4))),
         ("gelu(a)", 2 * 0.5 * (1 + math.erf(2 / math.sqrt(2)))),
     ],
 )
@@ -47,6 +50,8 @@ def test_values_by_hand(text: str, value: float) -> None:
         "softmax([a, b])",
         "linear([a], [b])",
         "linear([1, 2], [b])",
+        "attention(a, [a, b], [a])",
+        "attention(a, [], [])",
         "eval('1')",
         "relu(a, b)",
         "True",
@@ -71,12 +76,12 @@ def test_it_knows_its_features() -> None:
         ExpressionModel(expression)(torch.ones(1, 3))
 
 
-@given(expressions())
+@given(st.one_of(expressions(), expressions_of_blocks()))
 def test_text_comes_back(expression: object) -> None:
     assert str(parse(str(expression))) == str(expression)
 
 
-@given(examples())
+@given(st.one_of(examples(), examples(of_blocks=True)))
 def test_rewriting_keeps_the_value(example: Example) -> None:
     point = torch.tensor([[*example.point.values()]], dtype=torch.float64)
     left, right = (ExpressionModel(side, list(example.point))(point) for side in (example.left, example.right))
