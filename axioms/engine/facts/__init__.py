@@ -3,6 +3,7 @@
 Facts survive everything that changes no number: views, copies, slices, joins, casts, `* 1` and `+ 0`. Where values with
 different facts are joined (`cat`, `where`, a write into a part), the result is a *mixture*: each entry has its own
 facts, kept as a tensor of codes that is moved by the same calls as the values, until a slice takes them apart again.
+What is written through a view is known of its base too, and of every other view of it.
 
 This is the only module that sets an attribute on a tensor.
 """
