@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
@@ -88,6 +90,19 @@ def test_names_become_links_once_and_outside_code(hooks: dict[str, ModuleType]) 
     linked = vocabulary.link("# `loo`\n\n`loo` and `loo`\n\n```yaml\nmethods: [`loo`]\n```\n", "howto/page.md")
     assert linked.count("(../reference/methods.md#loo)") == 1
     assert linked.startswith("# `loo`\n")
+
+
+def test_the_scorecards_are_those_of_the_accepted_run(hooks: dict[str, ModuleType]) -> None:
+    """Their verdicts are counted against the baseline's, which are written by the same run."""
+    readme = (ROOT / "README.md").read_text()
+    accepted = json.loads((ROOT / "reports" / "baseline.json").read_text())["claims"].values()
+    verdicts = Counter(verdict.replace("_", " ") for verdict in accepted)
+    assert hooks["scorecards"].printed_verdicts(readme) == verdicts, (
+        "after a new baseline run `python docs/hooks/scorecards.py reports/latest`"
+    )
+    drawn = hooks["drawings"].draw("<!-- scorecards -->", ROOT)
+    assert drawn.count("\n") > 20
+    assert drawn.removeprefix("```text\n").removesuffix("\n```") in readme
 
 
 @pytest.mark.docs_slow

@@ -1,4 +1,4 @@
-"""Drawings that are made from what they show: import-linter's contract, and the engine's own README."""
+"""Drawings that are made from what they show: import-linter's contract, and the READMEs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import re
 import tomllib
 from pathlib import Path
 
-LAYERS, CALL = "<!-- layers -->", "<!-- call -->"
+import scorecards
+
+LAYERS, CALL, SCORECARDS = "<!-- layers -->", "<!-- call -->", "<!-- scorecards -->"
 
 
 def draw(markdown: str, root: Path) -> str:
     """Return a page with its drawings in their places."""
-    for mark, drawing in ((LAYERS, layers), (CALL, call)):
+    for mark, drawing in ((LAYERS, layers), (CALL, call), (SCORECARDS, claims)):
         if mark in markdown:
             markdown = markdown.replace(mark, drawing(root))
     return markdown
@@ -41,3 +43,9 @@ def call(root: Path) -> str:
     text = (root / "axioms" / "engine" / "README.md").read_text(encoding="utf-8")
     lines = [line[4:] for line in text.splitlines() if line.startswith("    ")]
     return "```text\n" + "\n".join(lines) + "\n```"
+
+
+def claims(root: Path) -> str:
+    """Return the papers' scorecards, as the README has them from the last accepted run."""
+    lines = scorecards.printed_lines((root / "README.md").read_text(encoding="utf-8"))
+    return "\n".join(["```text", *lines, "```"])
