@@ -80,11 +80,11 @@ def test_claims_of_no_paper_are_counted_and_the_specs_of_those_not_shown_named()
     assert counts([claim(verdict="not_run")]) == "1 not run"
 
 
-def test_the_default_run_ends_within_thirty_lines() -> None:
+def test_the_default_run_ends_within_forty_lines() -> None:
     verdicts = json.loads((ROOT / "reports" / "baseline.json").read_text())["claims"]
     claims = []
     for file in sorted((ROOT / "specs").rglob("*.yaml")):
-        if "paper:" not in file.read_text():
+        if "paper:" not in file.read_text() or file.name.startswith("_"):  # bases are not run
             continue
         spec = file.relative_to(ROOT).as_posix()
         for stated in expand_file(file).claims:
@@ -94,7 +94,7 @@ def test_the_default_run_ends_within_thirty_lines() -> None:
             claims.append(claim(spec=spec, subject=stated.subject, row=row, verdict=verdict, missing=missing))
     rows = [claim for claim in claims if claim.row is not None]
     assert len({claim.row.key for claim in rows if claim.row}) > 20
-    assert len(scorecard_lines([*rows, claim(row=None)])) + len(["= axioms =", "report: ...", "= 9 passed ="]) <= 30
+    assert len(scorecard_lines([*rows, claim(row=None)])) + len(["= axioms =", "report: ...", "= 9 passed ="]) <= 40
 
 
 def test_numbers_and_texts() -> None:
