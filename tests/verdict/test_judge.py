@@ -116,6 +116,41 @@ def test_a_record_is_not_judged_but_must_be_a_number(check: Check) -> None:
     assert judged(recorded, [5.0, math.nan]).passed is False
 
 
+def test_an_open_question_passes_whatever_the_answer_if_it_is_a_number(check: Check) -> None:
+    asked = replace(check, is_open=True)
+    answers = judged(asked, [0.0, 0.0]), judged(asked, [0.5, 0.5]), judged(asked, [0.5, math.nan])
+    assert [answer.passed for answer in answers] == [True, True, False]
+    assert [answer.verdict for answer in answers] == [HOLDS, VIOLATED, INCONCLUSIVE]
+    assert ["open question" in answer.reason for answer in answers] == [False, True, False]
+    bounds = tuple(PlacedBound(f"{name}.max", Bound(le=1e-9), check.place) for name in ("relative_error", "ratio"))
+    values = {"relative_error": np.array([0.5]), "ratio": np.array([math.nan])}
+    kinds = dict.fromkeys(values, "per_example")
+    partly = judge(replace(asked, expect=bounds[1:]), Measurement(values, kinds, 0.95, 0), "float64")
+    assert not partly.passed
+
+
+def test_all_bounds_decide_and_the_worst_is_named(check: Check) -> None:
+    def expecting(error: float, ratio: float) -> Judgement:
+        bounds = {"relative_error.max": Bound(le=error), "ratio.max": Bound(le=ratio)}
+        placed = tuple(PlacedBound(name, bound, check.place) for name, bound in bounds.items())
+        return judged(replace(check, expect=placed), [0.5, 0.5])
+
+    assert expecting(0.6, 0.6).verdict is HOLDS
+    one, both = expecting(0.6, 0.4), expecting(0.4, 0.4)
+    assert (one.verdict, [finding.metric for finding in one.findings]) == (VIOLATED, ["ratio.max"])
+    assert (both.verdict, both.reason.count(";")) == (VIOLATED, 1)
+    assert one.shows == "contradicted"
+    assert expecting(0.6, 0.6).shows == "shown"
+
+
+def test_what_a_violation_claim_shows(check: Check) -> None:
+    size = {"ratio_max": Bound(approx=0.5, abs=0.01)}
+    assert judged(claim(check, **size), [0.5, 0.5]).shows == "shown"
+    assert judged(claim(check, **size), [0.3, 0.3]).shows == "contradicted", "violated, by another amount"
+    assert judged(claim(check), [0.0, 0.0]).shows == "contradicted"
+    assert judged(claim(check), [0.0, math.nan]).shows == "not_shown"
+
+
 @pytest.mark.parametrize(("dtype", "passes"), [("float64", False), ("float32", True), ("bfloat16", True)])
 def test_a_bound_that_stands_for_zero_widens_with_the_dtype(check: Check, dtype: str, passes: bool) -> None:
     judgement = judged(check, [0, 5e-5], dtype)
@@ -126,6 +161,14 @@ def test_a_bound_that_stands_for_zero_widens_with_the_dtype(check: Check, dtype:
 def test_a_bound_on_an_ordinary_metric_does_not_widen(check: Check) -> None:
     ordinary = replace(check, expect=(PlacedBound("ratio.max", Bound(le=1e-9), check.place),))
     assert judged(ordinary, [1 - 5e-5], "bfloat16").verdict is VIOLATED
+
+
+def test_lists_have_a_tolerance_of_their_own(check: Check) -> None:
+    """`equals` without `abs` allows 1e-9 times the largest expected number, and the dtype's rounding."""
+    equal = replace(check, expect=(PlacedBound("ratio", Bound(equals=[1.0, 200.0]), check.place),))
+    for dtype, off, passes in (("float64", 1e-7, True), ("float64", 3e-7, False), ("float32", 1e-5, True)):
+        measurement = Measurement({"ratio": np.array([[1.0, 200.0 + off]])}, {"ratio": "vector"}, 0.95, 0)
+        assert judge(equal, measurement, dtype).passed is passes
 
 
 def paired(p_holm: float) -> PairedTest:

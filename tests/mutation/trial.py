@@ -1,0 +1,191 @@
+"""One mutant in one fork: the mutated source is what the import system finds, and pytest runs what should notice."""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import os
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+
+from tests.mutation.operators import Mutant
+from tests.mutation.record import ARGUMENTS, ROOT
+
+SLACK = 4
+"""A mutant may take so many times what its tests take, and STARTUP seconds more, before it counts as one that hangs."""
+
+STARTUP = 20
+MEMORY = 4 << 30
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A mutant, the tests to run, what they cost, and digests of the mutated file and of the tests' files."""
+
+    mutant: Mutant
+    tests: list[str]
+    cost: float
+    source: str
+    tests_digest: str
+
+    @property
+    def module(self) -> str:
+        """Return the name of the mutated module."""
+        parts = Path(self.mutant.file).with_suffix("").parts
+        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+    def row(self, outcome: str, by: str, seconds: float) -> dict[str, Any]:
+        """Return the result to keep."""
+        mutant = self.mutant
+        return {
+            "identity": mutant.identity,
+            "source": self.source,
+            "tests": self.tests_digest,
+            "file": mutant.file,
+            "line": mutant.line,
+            "operator": mutant.operator,
+            "was": mutant.was,
+            "now": mutant.now,
+            "outcome": outcome,
+            "by": by,
+            "count": len(self.tests),
+            "seconds": round(seconds, 1),
+        }
+
+
+class MutantFinder:
+    """Finds one module of the package with other source; all others are found as ever."""
+
+    def __init__(self, trial: Trial) -> None:
+        self.trial = trial
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return the mutated module."""
+        if name != self.trial.module:
+            return None
+        file, source = str(ROOT / self.trial.mutant.file), self.trial.mutant.source
+
+        class Loader(SourceFileLoader):
+            def get_code(self, fullname: str) -> CodeType:
+                return compile(source, file, "exec")
+
+        return importlib.util.spec_from_file_location(name, file, loader=Loader(name, file))
+
+
+class FirstFailure:
+    """Writes down the test that noticed, and ends the process."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """End at the first failure: nothing has to be torn down."""
+        if report.failed:
+            self.file.write_text(report.nodeid)
+            os._exit(0)
+
+
+class Order:
+    """Runs the tests in the order in which they were chosen."""
+
+    def __init__(self, tests: list[str]) -> None:
+        self.places = {test: place for place, test in enumerate(tests)}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Sort."""
+        items.sort(key=lambda item: self.places.get(item.nodeid, self.places.get(item.nodeid.split("::")[0], 0)))
+
+
+def _run(trial: Trial, folder: Path) -> None:
+    """Run the tests of a mutant in this process, and write down what noticed: nothing, if the file stays empty."""
+    limit = int(SLACK * trial.cost + STARTUP)
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+    memory = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    output = os.open(folder / "output", os.O_WRONLY | os.O_CREAT)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.environ |= {"AXIOMS_FRESH": "1", "HYPOTHESIS_STORAGE_DIRECTORY": str(folder / "hypothesis")}
+    quick = [HealthCheck.too_slow]
+    phases = [Phase.explicit, Phase.generate]  # no shrinking: that something failed is enough
+    settings.register_profile(
+        "mutation", deadline=None, max_examples=50, derandomize=True, suppress_health_check=quick, phases=phases
+    )
+    sys.meta_path.insert(0, MutantFinder(trial))
+    try:
+        for name in ("axioms", "axioms.engine.handlers.propagate", "axioms.run.runner", trial.module):
+            importlib.import_module(name)
+    except BaseException as error:
+        (folder / "by").write_text(f"import: {error!r}")
+        return
+    paths = [f"--axioms-report={folder}/report", f"--basetemp={folder}/tests"]
+    arguments = [*ARGUMENTS, "--hypothesis-profile=mutation", *paths, *trial.tests]
+    code = pytest.main(arguments, plugins=[FirstFailure(folder / "by"), Order(trial.tests)])
+    (folder / "by").write_text("" if code == pytest.ExitCode.OK else f"pytest: {code!r}")
+
+
+def _child(trial: Trial, folder: Path) -> None:
+    os.setsid()
+    try:
+        _run(trial, folder)
+    finally:
+        sys.stdout.flush()
+        os._exit(0)
+
+
+def _result(trial: Trial, folder: Path, status: int, seconds: float) -> dict[str, Any]:
+    """Read what a child has left: killed by a test, by the clock, by a crash, or not at all."""
+    if os.WIFSIGNALED(status):
+        hung = os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)
+        return trial.row("timeout" if hung else "killed", f"signal {os.WTERMSIG(status)}", seconds)
+    by = (folder / "by").read_text() if (folder / "by").exists() else "exit"
+    return trial.row("killed" if by else "survived", by, seconds)
+
+
+def run_trials(trials: list[Trial], jobs: int) -> Iterator[dict[str, Any]]:
+    """Run the trials, some at a time, and yield each result as it comes."""
+    waiting = trials[::-1]
+    running: dict[int, tuple[Trial, Path, float]] = {}
+    base = Path(tempfile.mkdtemp(prefix="mutants-"))
+    gc.collect()
+    gc.freeze()  # what is imported by now is never collected: the forks need not look at it
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                trial = waiting.pop()
+                if not trial.tests:
+                    yield trial.row("survived", "", 0.0)
+                    continue
+                folder = Path(tempfile.mkdtemp(dir=base))
+                pid = os.fork()
+                if pid == 0:
+                    _child(trial, folder)
+                running[pid] = (trial, folder, time.monotonic())
+            time.sleep(0.05)
+            for pid, (trial, folder, start) in list(running.items()):
+                seconds = time.monotonic() - start
+                if seconds > 8 * (SLACK * trial.cost + STARTUP):  # one that waits uses no time of the processor
+                    os.killpg(pid, signal.SIGKILL)
+                ended, status = os.waitpid(pid, os.WNOHANG)
+                if ended:
+                    del running[pid]
+                    yield _result(trial, folder, status, seconds)
+                    shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        for pid in running:
+            os.killpg(pid, signal.SIGKILL)
+        shutil.rmtree(base, ignore_errors=True)
