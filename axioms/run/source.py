@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +17,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from axioms.core.errors import AxiomsError, InputError, SubjectWarning, said
+from axioms.core.errors import InputError, SubjectWarning
 from axioms.model.inputs import words_of
 from axioms.model.targets import Target, choose
 from axioms.run.build import load_models, placed_side
@@ -62,11 +61,10 @@ class Source:
         data = self.data.rows(start, stop)
         sides: dict[str, Side] = {}
         tokens: Strings = ()
-        with fitting(self.subject):
-            for name, model in self.models.items():
-                sides[name], tokens = self.side(name, model, data, start)
-            # One target for both sides: two models that differ by rounding must explain the same class.
-            outputs = next(iter(sides.values())).outputs
+        for name, model in self.models.items():
+            sides[name], tokens = self.side(name, model, data, start)
+        # One target for both sides: two models that differ by rounding must explain the same class.
+        outputs = next(iter(sides.values())).outputs
         forms = None if data.agreement is None else data.agreement.forms()
         return BuiltSubject(sides, choose(self.subject.target, outputs, data.labels, forms), data, tokens)
 
@@ -84,20 +82,6 @@ class Source:
         pool = self.pools.get(name)
         side = placed_side(name, model, given, self.subject.remove, self.run, first=first, pool=pool)
         return side, tokens
-
-
-@contextmanager
-def fitting(subject: Subject) -> Iterator[None]:
-    """Say in a sentence where a model cannot take the data: at its first forward pass nothing else has run."""
-    try:
-        yield
-    except (AxiomsError, torch.OutOfMemoryError):
-        raise
-    except (RuntimeError, TypeError, ValueError, IndexError) as error:
-        raise InputError(
-            f"the model cannot be run on the data {subject.data.name!r}: {said(error)}. Do the number of features (or "
-            "the length), their type (numbers, tokens or texts) and their range fit the model?"
-        ) from error
 
 
 def shards_of(count: int, batch_size: int) -> tuple[Bounds, ...]:

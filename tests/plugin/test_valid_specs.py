@@ -47,18 +47,18 @@ AT_VALIDATION = {
     ),
     "a rule's option that does not exist": (
         {"METHOD": "{lrp: {rules: [{on: product, rule: {uniform: {share: 0.3}}}]}}"},
-        "specs/mine.yaml:7: methods[0]: rule 'uniform' has no option 'share'",
+        "specs/mine.yaml:7: methods[0]: option 'rules': Value error, rule 'uniform' has no option 'share'.",
     ),
 }
 AT_THE_CHECK = {
     "no engines": ({"AXIOM": "{axiom: engine_agreement}"}, "method 'gradient' has no option 'engine', by which this"),
     "too many features": (
         {"DATA": "{points: [[1, 1, 1]]}"},
-        "the model cannot be run on the data 'points': RuntimeError: mm: mat1 and mat2 shapes",
+        "the model raised RuntimeError: mm: mat1 and mat2 shapes",
     ),
     "points for a BERT": (
         {"MODEL": "{tiny: {architecture: bert}}"},
-        "the model cannot be run on the data 'points': RuntimeError: Expected tensor for argument #1 'indices'",
+        "the model raised RuntimeError: Expected tensor for argument #1 'indices'",
     ),
     "a folder that is not there": ({"MODEL": "./nofolder"}, "'./nofolder' is neither a folder beside the spec nor a"),
     "a name that cannot be": ({"MODEL": "a--b/..c"}, "'a--b/..c' is neither a folder beside the spec nor a name on"),
