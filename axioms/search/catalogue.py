@@ -75,14 +75,16 @@ ABOUT = """\
 
 *Generated from the docstrings of the axioms and from `specs/found/` by `python -m axioms.search.catalogue`.*
 
-An exact axiom holds or does not; `axioms falsify --method NAME --axiom NAME` searches small expressions for the
-smallest one that breaks it, and writes it as a spec. Every break below is such a spec, and `pytest specs/found`
-repeats them all. "None found" is what a search of 120 expressions (150 for implementation invariance) says, with seed
-0: no proof. Integrated Gradients breaks completeness by the error of its twenty nodes alone; no method of ours keeps
-it to the last digit everywhere. `degree_lrp` breaks implementation invariance on a sum of unequal degrees
-(`specs/remedies.yaml`), which the search did not draw. The methods are those of `specs/_axioms.yaml`; what needs
-attention layers has no expression to be tried on. `specs/axioms_*.yaml` state the same on one subject for each axiom,
-with reasons; `specs/known_answers.yaml` compares methods with Shapley values and leave-one-out in closed form.
+An exact axiom holds or does not; `axioms falsify --method NAME --axiom NAME` searches small expressions, and then small
+attention blocks, for the smallest one that breaks it, and writes it as a spec. Every break below is such a spec, and
+`pytest specs/found` repeats them all. "None found" is what a search of 120 expressions and 60 blocks says (150 and 30
+for implementation invariance), with seed 0: no proof. Integrated Gradients breaks completeness by the error of its
+twenty nodes alone; no method of ours keeps it to the last digit everywhere. `degree_lrp` breaks implementation
+invariance on a sum of unequal degrees (`specs/remedies.yaml`), which the search did not draw. Where two tokens are
+equal attention is flat, whatever multiplies its keys: gradients, and so Integrated Gradients, give both outputs the
+same map, although leaving a token out changes them differently. The methods are those of `specs/_axioms.yaml`.
+`specs/axioms_*.yaml` state the same on one subject for each axiom, with reasons; `specs/known_answers.yaml` compares
+methods with Shapley values and leave-one-out in closed form.
 """
 
 
