@@ -10,11 +10,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from axioms.core.entries import Axiom, Method
 from axioms.core.errors import InputError, NotDefined, UncoveredOperation
 from axioms.core.registry import METHODS
 from axioms.engine.attribution import Attribution, Swept
+from axioms.engine.handlers.tap import Tap
 from axioms.methods.running import run_method
 from axioms.model.inputs import Inputs, read_inputs
 from axioms.model.module import Model
@@ -51,6 +53,10 @@ class TrialBench:
     def rerun(self, model: Model, inputs: Inputs, target: Target, batch_size: int) -> Attribution:
         """Run the method on any model and inputs."""
         return self._run(self.method, model, inputs, target)
+
+    def estimate(self, tap: Tap, patch: Tensor) -> Tensor:
+        """Return what the method says that a patch would take."""
+        raise NotDefined("a trial has no components.")
 
     def variant(self, options: Mapping[str, Any]) -> Attribution:
         """Return the relevance with some options changed."""

@@ -23,7 +23,7 @@ from axioms.run.runner import Result, Runner
 from axioms.search.trial import TrialBench
 from axioms.spec import expand_file
 from axioms.subjects.built import ONLY, Side
-from axioms.subjects.load import load_module
+from axioms.subjects.models.tiny import tiny
 
 Write = Callable[..., Path]
 SPEC = """claim: c
@@ -125,7 +125,7 @@ def test_a_near_token_in_the_place_of_another(write_spec: Write, axiom: str, met
 
 
 def test_one_token_is_replaced_by_one_of_its_nearest() -> None:
-    module = load_module("tiny", {"architecture": "bert"}, Path("spec.yaml"))
+    module = tiny(architecture="bert")
     ids = torch.tensor([[1, 5, 9, 3], [2, 4, 0, 0]])
     inputs = read_inputs(module, {"input_ids": ids, "attention_mask": torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]])})
     side = Side(ONLY, Model(module), inputs, batch_size=2)
