@@ -97,6 +97,10 @@ def test_on_a_sum_leave_one_out_is_exact_and_a_fault_is_caught(
     ("axiom", "metric", "best"),
     [
         ("lds", "spearman.min", 1.0),
+        ("loo_correlation", "spearman.min", 1.0),
+        ("faithfulness_correlation", "spearman.min", 1.0),
+        ("perturbation", "delta.mean", None),
+        ("insertion_deletion", "deletion.mean", None),
         ("normalized_aopc", "normalized_aopc.min", 1.0),
         ("{comprehensiveness: {of: target}}", "comprehensiveness.mean", None),
         ("{sufficiency: {of: target}}", "sufficiency.mean", None),
@@ -111,7 +115,7 @@ def test_ranks_alone_count_and_a_swap_of_two_is_caught(
     model, at = "{linear: {weight: [[10, 10.05, 2, 0.5], [1, 1, 1, 1]]}}", "[[1, 1, 1, 1]]"
     exact = value(run(write_spec, "loo", axiom, metric, model=model, at=at), metric)
     assert best is None or exact == pytest.approx(best)
-    if metric.startswith("spearman"):
+    if axiom == "lds":
         change(lambda scores: 3 * scores)  # a constant would count removed units
     else:
         change(lambda scores: 3 * scores + 7)
@@ -126,6 +130,9 @@ def test_noise_scores_chance(write_spec: Write) -> None:
     model = f"{{linear: {{weight: {weight}}}}}"
     for axiom, metric, chance in [
         ("faithfulness_correlation", "pearson.mean", 0.0),
+        ("sensitivity_n", "pearson.mean", 0.0),
+        ("loo_correlation", "pearson.mean", 0.0),
+        ("loo_correlation", "spearman.mean", 0.0),
         ("lds", "spearman.mean", 0.0),
         ("normalized_aopc", "normalized_aopc.mean", 0.5),
     ]:
