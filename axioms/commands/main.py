@@ -15,6 +15,7 @@ from axioms.commands.explain import command as explain
 from axioms.commands.new import command as new
 from axioms.commands.plan import command as plan
 from axioms.core.errors import AxiomsError
+from axioms.core.printable import printable
 
 SUBCOMMANDS = (check, schema, report, rules, list, compare, assets, explain, falsify, init, new, audit, card, plan)
 
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = int(options.run(options))
         sys.stdout.flush()
     except AxiomsError as error:
-        print(error, file=sys.stderr)
+        print(printable(str(error)), file=sys.stderr)
         return 2
     except BrokenPipeError:  # `| head` has read enough; what Python flushes at its end goes nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

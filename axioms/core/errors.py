@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from axioms.core.printable import printable
+
 
 class AxiomsError(Exception):
     """Base of every error that we raise on purpose."""
@@ -87,7 +89,7 @@ class Problem:
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
-        return f"{display_path(self.file)}:{self.line}: {place}{self.what}"
+        return printable(f"{display_path(self.file)}:{self.line}: {place}{self.what}")
 
 
 class SpecError(AxiomsError):

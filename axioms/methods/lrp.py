@@ -6,9 +6,9 @@ import inspect
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from axioms.core.entries import Method
 from axioms.core.errors import InputError, UnknownName, did_you_mean
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Layers = list[int]
 """Layer numbers, 1-based."""
-Engine = Literal["fast", "explicit"] | dict[Literal["explicit"], float]
+Engine = Literal["fast", "explicit"] | Annotated[dict[Literal["explicit"], float], Field(min_length=1)]
 """`explicit` carries relevance itself through literal equations, slowly; it is there to be compared with.
 
 `{explicit: 1e-6}` stabilizes each of its divisions by that epsilon, and not by 1e-12, where a rule has none of its own.

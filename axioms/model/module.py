@@ -47,10 +47,10 @@ class Model:
         with keep_float64(inputs.features):
             with reading_at(self.module, inputs.features.shape[:2], rows, place) as gathered:
                 returned = self._call(inputs)
-            outputs = _outputs(returned)
+            outputs = outputs_in(returned)
             if gathered and outputs.dim() != 3:  # the logits were not what comes out: the model goes on with them
                 returned = self._call(inputs)
-                outputs = _outputs(returned)
+                outputs = outputs_in(returned)
                 gathered.clear()
         if outputs.dim() == 1:
             outputs = outputs.unsqueeze(1)
@@ -110,7 +110,7 @@ class Model:
                     module.training = training
 
 
-def _outputs(returned: Any) -> Tensor:
+def outputs_in(returned: Any) -> Tensor:
     """Return the outputs among what a model returned: its `logits`, or the first tensor of a tuple that has rows."""
     outputs = returned.get("logits") if isinstance(returned, Mapping) else getattr(returned, "logits", returned)
     if isinstance(outputs, tuple | list):  # a loss may come first

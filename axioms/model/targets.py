@@ -152,14 +152,20 @@ def class_of(wanted: Any, outputs: Tensor, labels: Tensor | None) -> Tensor:
             raise InputError("target 'label' needs data with labels.")
         index = labels.to(outputs.device)
     elif isinstance(wanted, int) and not isinstance(wanted, bool):
+        if not 0 <= wanted < count:
+            raise InputError(_out_of_range(count))
         index = torch.full((outputs.shape[0],), wanted, device=outputs.device)
     else:
         raise InputError(f"target must be 'predicted', 'label', a class number or a tensor of them, not {wanted!r}.")
     if index.shape != outputs.shape[:1]:
         raise InputError(f"target needs one class per example ({outputs.shape[0]}); got {tuple(index.shape)}.")
     if not index.is_meta and (int(index.min()) < 0 or int(index.max()) >= count):
-        raise InputError(f"target class out of range: the model has {count} outputs, numbered from 0.")
+        raise InputError(_out_of_range(count))
     return index
+
+
+def _out_of_range(count: int) -> str:
+    return f"target class out of range: the model has {count} outputs, numbered from 0."
 
 
 def _needs_two(kind: str, outputs: Tensor) -> None:

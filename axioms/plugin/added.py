@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from axioms.core.printable import printable
 from axioms.plugin.options import ADDED
 from axioms.plugin.reporter import Reporter
 from axioms.spec import MethodRef
@@ -23,4 +24,4 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if checks:
         terminalreporter.section("axioms of the added methods")
         for line in within(max(terminalreporter._tw.fullwidth, 60), *matrix(checks)):
-            terminalreporter.write_line(line)
+            terminalreporter.write_line(printable(line))

@@ -19,6 +19,7 @@ from axioms.core.errors import (
     UncoveredOperation,
     display_path,
 )
+from axioms.core.printable import printable
 from axioms.core.workers import share_threads, this_worker
 from axioms.plugin.cluster import start_of
 from axioms.plugin.options import CLAIMS, assets_required, cache_of, overrides, rerun_command
@@ -76,20 +77,20 @@ def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> N
     except ClusterError as error:
         pytest.exit(str(error), returncode=pytest.ExitCode.TESTS_FAILED)
     except MissingPackage as error:
-        pytest.skip(str(error))
+        pytest.skip(printable(str(error)))
     except AssetMissing as error:
         if assets_required(request.config):
             raise
-        pytest.skip(str(error))
+        pytest.skip(printable(str(error)))
     except NotApplicable as error:
         if not check.optional:
             raise
         request.node.stash[NOT_APPLICABLE] = str(error)
-        pytest.skip(f"{check.rewrite} does not apply: {error}")
+        pytest.skip(printable(f"{check.rewrite} does not apply: {error}"))
     except (NotDefined, UncoveredOperation) as error:
         if not check.added or claim is not None:
             raise
-        pytest.skip(f"not defined here: {error}")
+        pytest.skip(printable(f"not defined here: {error}"))
     if claim is not None:
         result = replace(result, judgement=with_claim(result.judgement, claim))
     elif check.added:
@@ -111,9 +112,10 @@ def _attach(recorded: CheckRecord, check: Check, item: pytest.Item) -> None:
     """Attach the record to the item, and for JUnit its metrics and what it shows of the claims that it decides."""
     item.stash[RECORD] = (recorded.model_dump_json(), _methods_json(recorded))
     if recorded.shows is not None:
-        item.user_properties += [(f"claim: {claim}", recorded.shows.replace("_", " ")) for claim in check.decides]
+        shows = recorded.shows.replace("_", " ")
+        item.user_properties += [(printable(f"claim: {claim}"), shows) for claim in check.decides]
     for name, quantity in recorded.metrics.items():
-        item.user_properties.append((name, quantity.value))
+        item.user_properties.append((printable(name), quantity.value))
 
 
 def failure_text(check: CheckRecord, rerun: str) -> str:
@@ -130,7 +132,7 @@ def failure_text(check: CheckRecord, rerun: str) -> str:
     if check.worst:
         rows.append(("worst", check.worst))
     rows.append(("rerun", rerun))
-    return "\n".join(f"{name:<9} {value}" for name, value in rows)
+    return printable("\n".join(f"{name:<9} {value}" for name, value in rows))
 
 
 def paired_text(test: Comparison) -> str:
@@ -156,7 +158,7 @@ def pytest_runtest_makereport(
         if report.failed and isinstance(stated, Check) and RECORD not in item.stash:
             report.axioms_error = _error(item, stated, call.excinfo).model_dump_json()  # type: ignore[attr-defined]
         if isinstance(error, CheckFailed | AxiomsError):
-            report.longrepr = str(error)
+            report.longrepr = printable(str(error))
     return report
 
 

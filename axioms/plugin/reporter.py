@@ -13,6 +13,7 @@ from _pytest.junitxml import xml_key  # as pytest's own `record_testsuite_proper
 
 from axioms.core.errors import display_path
 from axioms.core.files import check_writable, write_whole
+from axioms.core.printable import printable
 from axioms.plugin.cluster import cluster_line, cluster_record
 from axioms.plugin.gate import gate_of
 from axioms.plugin.items import REUSED
@@ -150,7 +151,7 @@ class Reporter:
         xml = config.stash.get(xml_key, None)
         if xml is not None:
             for claim in self.results.claims:
-                xml.add_global_property(claim.id, claim.verdict.replace("_", " "))
+                xml.add_global_property(printable(claim.id), claim.verdict.replace("_", " "))
 
     def _write_summary(self, status: Status) -> None:
         from axioms.report.summary import summary_markdown
@@ -180,13 +181,13 @@ class Reporter:
         terminalreporter.section("axioms")
         scorecard = self._parts.make("the scorecard", lambda: scorecard_lines(self.results.claims)) or []
         for line in [*lines, *scorecard]:
-            terminalreporter.write_line(line, red=FAILED in line)
+            terminalreporter.write_line(printable(line), red=FAILED in line)
         for problem in [*self._parts.problems, *([] if self._written is None else self._written.problems)]:
-            terminalreporter.write_line(f"{FAILED}: {problem}", red=True)
+            terminalreporter.write_line(printable(f"{FAILED}: {problem}"), red=True)
         if self._gate is not None:
             terminalreporter.section("axioms baseline", red=self._gate.failed, green=not self._gate.failed)
             for line in self._gate.lines():
-                terminalreporter.write_line(line, red=self._gate.failed)
+                terminalreporter.write_line(printable(line), red=self._gate.failed)
 
     def _other_files(self) -> list[str]:
         """Where the tables, the figures and the pages of the papers are."""

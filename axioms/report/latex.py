@@ -160,5 +160,6 @@ def _minus(text: str) -> str:
 def escape(text: str) -> str:
     """Text that LaTeX prints as it is; a character that pdflatex cannot print stands as its number."""
     return "".join(
-        SPECIAL.get(letter, letter if letter <= LAST_ACCENTED else f"[U+{ord(letter):04X}]") for letter in text
+        SPECIAL.get(letter, letter if letter.isprintable() and letter <= LAST_ACCENTED else f"[U+{ord(letter):04X}]")
+        for letter in text.replace("\n", " ")
     )

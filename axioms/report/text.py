@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
+from axioms.core.printable import printable
 from axioms.record import ClaimNumber, Comparison, Quantity
 
+TAG = re.compile("<(?=[A-Za-z/!?])")
 Row = list[str]
 Table = tuple[Row, list[Row]]
 """Header and rows."""
@@ -144,6 +147,9 @@ def _columns(header: Row, rows: Sequence[Row], start: int, stop: int) -> Table:
 
 
 def markdown(header: Row, rows: Sequence[Row]) -> list[str]:
-    """A Markdown table."""
+    """A Markdown table, in which what stands in a cell is text: no tag begins there."""
     lines = [header, ["---"] * len(header), *rows]
-    return ["| " + " | ".join(value.replace("|", "\\|") for value in line) + " |" for line in lines]
+    return [
+        "| " + " | ".join(TAG.sub(r"\\<", printable(value)).replace("|", "\\|") for value in line) + " |"
+        for line in lines
+    ]

@@ -24,7 +24,7 @@ def _load(file: Path, chain: tuple[Path, ...]) -> Document:
         return document
     base_name = document.value["extends"]
     line = document.place(("extends",)).line
-    if not isinstance(base_name, str):
+    if not isinstance(base_name, str) or "\0" in base_name:
         raise SpecError([Problem(file, line, "extends", f"must be a file name, not {base_name!r}.")])
     if base_name.startswith(PREFIX):
         base_file = suite_specs() / base_name.removeprefix(PREFIX)

@@ -58,6 +58,7 @@ def test_what_is_picked(wanted: Any, values: list[float]) -> None:
     ("wanted", "outputs", "what"),
     [
         ({"probability": 3}, OUTPUTS, "out of range"),
+        (2**63, OUTPUTS, "out of range"),
         ({"logit_difference": [0, 3]}, OUTPUTS, "out of range"),
         ({"logit_difference": [0]}, OUTPUTS, "a target is a class, {probability: class}"),
         ({"odds": 1}, OUTPUTS, "a target is a class"),

@@ -37,6 +37,8 @@ def test_a_good_spec_is_good(write_spec: Write) -> None:
         ("[loo, attnlrp]", "[{attnlrp: {epsilno: 1.0}}]", 7, "no option 'epsilno'. Did you mean 'epsilon'?"),
         ("[loo, attnlrp]", "[{attnlrp: {epsilon: high}}]", 7, "option 'epsilon': Input should be a valid number"),
         ("[loo, attnlrp]", "[]", 7, "at least 1 item"),
+        ("claim: A sum is a sum.", 'extends: "\\0"', 2, "must be a file name, not '\\x00'"),
+        ("[loo, attnlrp]", "[{attnlrp: {engine: {}}}]", 7, "option 'engine': "),
         ("axiom: conservation", "axiom: conservtion", 9, "unknown axiom 'conservtion'. Did you mean 'conservation'?"),
         ("axiom: conservation", "axiom: loo_correlation", 9, "has no bound of its own"),
         ("{linear: ", "{liner: ", 4, "there is no model 'liner'"),

@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
+from axioms.core.printable import printable
 from axioms.report.spelling import Piece
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def tokens(answer: Answer, pieces: Sequence[Piece], *, width: int, colour: bool)
     """Return the tokens in lines of at most `width` columns."""
     lines, used = [""], 0
     room = max(20, width) - len(INDENT)
-    for (text, space), score in zip(pieces, answer.scores, strict=True):
+    for (token, space), score in zip(pieces, answer.scores, strict=True):
+        text = printable(token)
         plain = text if colour else f"{text}({signed(score, answer.largest)})"
         shown = _painted(text, score / answer.largest if answer.largest else 0.0) if colour else plain
         if used and used + len(space) + columns(plain) > room:

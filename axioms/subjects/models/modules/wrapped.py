@@ -7,6 +7,8 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from axioms.model.module import outputs_in
+
 
 class Wrapped(nn.Module):
     """A model in another; what it does not have itself (`config`, the input embedding) it takes from the inner one."""
@@ -27,12 +29,12 @@ class Combined(Wrapped):
 
     def __init__(self, inner: nn.Module, weight: Tensor) -> None:
         super().__init__(inner)
-        self.weight = nn.Parameter(weight, requires_grad=False)
+        # Set where torch keeps it: an inner model may have a weight itself, and answers for what is not here.
+        self._parameters["weight"] = nn.Parameter(weight, requires_grad=False)
 
     def forward(self, *args: Any, **kwargs: Any) -> Tensor:
         """Return the sums: batch x rows of the weight, or batch x tokens x rows."""
-        returned = self.inner(*args, **kwargs)
-        outputs = returned if isinstance(returned, Tensor) else returned.logits
+        outputs = outputs_in(self.inner(*args, **kwargs))
         outputs = outputs.unsqueeze(1) if outputs.dim() == 1 else outputs
         return F.linear(outputs, self.weight)
 
