@@ -20,7 +20,7 @@ from axioms.engine.where import Where
 
 OTHER = Row(kinds.OTHER)
 UNREMARKABLE = frozenset((kinds.MOVE, kinds.SAME))
-INFORMATIVE = frozenset((kinds.ACTIVATION, kinds.SOFTMAX, kinds.PRODUCT, kinds.NORMALIZER))
+INFORMATIVE = frozenset((kinds.ACTIVATION, kinds.GATE, kinds.SOFTMAX, kinds.PRODUCT, kinds.NORMALIZER))
 """Operations whose value has facts, whatever their operands have."""
 
 

@@ -90,6 +90,10 @@ SELECTIVE_SCAN = (
 
 A module is one if it has the logarithm of a state matrix, as in Mamba, Mamba-2, Falcon-Mamba and Jamba."""
 
+WRITTEN_SWISH = Entry("gate", RuleRef("stop"), frozenset(("sigmoid",)), owning="gate_up_proj")
+"""The experts of GPT-OSS write their activation out, g * sigmoid(alpha g): with the sigmoid constant its rule is the
+identity, which is what the activation has as one function. A sigmoid anywhere else has no rule."""
+
 
 @cache
 def attnlrp_composite(epsilon: float = 0.0) -> Composite:
@@ -104,14 +108,14 @@ def attnlrp_composite(epsilon: float = 0.0) -> Composite:
             "normalizer": RuleRef("stop"),
             "activation": RuleRef("identity"),
         }
-    ).then(*SELECTIVE_SCAN)
+    ).then(*SELECTIVE_SCAN, WRITTEN_SWISH)
 
 
 @cache
 def cp_lrp_composite(epsilon: float = 0.0) -> Composite:
     """The rules of CP-LRP."""
     constant = Composite.of({"product": RuleRef("signal_take_all"), "softmax": RuleRef("stop")})
-    return Composite((*attnlrp_composite(epsilon).entries, *constant.entries)).then(*SELECTIVE_SCAN)
+    return Composite((*attnlrp_composite(epsilon).entries, *constant.entries)).then(*SELECTIVE_SCAN, WRITTEN_SWISH)
 
 
 @cache

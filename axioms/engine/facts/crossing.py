@@ -74,6 +74,8 @@ def after(
         degree = sum(of(factor).degree for factor in operation.factors)
         scores = operation.contracts or base.is_scores
         return fresh._replace(is_scores=scores, degree=degree, origin=Origin(path, operation.contracts))
+    if kind == kinds.SCALE and any(fact.is_activated for fact in operands):  # x sigmoid(x), the sigmoid held constant
+        return base._replace(is_activated=True)
     origin = base.origin if base.origin is not None and base.origin.contracted else None
     match kind:
         case kinds.LINEAR:
@@ -89,8 +91,9 @@ def after(
         case kinds.ACTIVATION if operation is None or operation.name != CLAMP:
             return fresh._replace(is_activated=True, is_scores=base.is_scores, origin=origin)
         case kinds.GATE:
-            is_exponential = operation is not None and operation.name == "exp"
-            return fresh._replace(is_scores=base.is_scores and not is_exponential, origin=origin)
+            name = "" if operation is None else operation.name
+            scores = base.is_scores and name != "exp"
+            return fresh._replace(is_activated=name == "sigmoid", is_scores=scores, origin=origin)
         case kinds.LOG_SOFTMAX:
             return base._replace(is_scores=False)
     return base

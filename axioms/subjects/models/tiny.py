@@ -124,6 +124,20 @@ ARCHITECTURES: dict[str, Architecture] = {
     "qwen3-moe": Architecture(
         "Qwen3MoeConfig", "Qwen3MoeForCausalLM", {**DECODER, **EXPERTS, "head_dim": 4}, rotary=True
     ),
+    "gpt-oss": Architecture(
+        "GptOssConfig",
+        "GptOssForCausalLM",
+        {
+            **DECODER,
+            "head_dim": 4,
+            "num_local_experts": 4,
+            "num_experts_per_tok": 2,
+            "sliding_window": 4,
+            "layer_types": ["sliding_attention", "full_attention"],
+            "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0},
+        },
+        backends=("eager",),
+    ),
     "gemma3": Architecture(
         "Gemma3TextConfig",
         "Gemma3ForCausalLM",

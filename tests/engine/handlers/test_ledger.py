@@ -53,6 +53,28 @@ def test_cp_lrp_conserves_where_positions_are_rotary_and_biases_zero(architectur
     torch.testing.assert_close(found.scores.sum(1), found.output, rtol=1e-9, atol=0)
 
 
+def test_a_learned_sink_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """GPT-OSS adds a logit to the softmax's denominator, and experts with biases and a one, which keep some."""
+    model = tiny(architecture="gpt-oss", biases=False)
+    found = axioms.attribute(model, inputs_for("gpt-oss"), method="cp_lrp", ledger=True)
+    assert found.ledger is not None
+    keeping = {entry.path for entry in found.ledger.entries if any(abs(x) > 1e-9 for x in entry.absorbed.values())}
+    assert keeping == {"model.layers.0.mlp.experts", "model.layers.1.mlp.experts"}
+
+    def without_the_one(experts: Any, gate_up: torch.Tensor) -> torch.Tensor:
+        gate, up = gate_up[..., ::2], gate_up[..., 1::2]
+        return up * (gate * torch.sigmoid(gate * experts.alpha))
+
+    experts: Any = [layer.mlp.experts for layer in model.model.layers]  # type: ignore[union-attr]
+    for expert in experts:
+        with torch.no_grad():  # matrices by their shape, and so not zero yet
+            expert.gate_up_proj_bias.zero_()
+            expert.down_proj_bias.zero_()
+    monkeypatch.setattr(type(experts[0]), "_apply_gate", without_the_one)
+    found = axioms.attribute(model, inputs_for("gpt-oss"), method="cp_lrp")
+    torch.testing.assert_close(found.scores.sum(1), found.output, rtol=1e-9, atol=0)
+
+
 def test_every_entry_by_hand() -> None:
     """f = 3 x1 - x2 + 4 at (1, 1) is 6; with epsilon 2 every share is 6 / 8."""
     model = fixed_linear([[3.0, -1.0]], [4.0])
