@@ -84,7 +84,10 @@ def mirrored(file: str) -> str:
 
 
 def draw(pool: list[Mutant], size: int, seed: int) -> list[Mutant]:
-    """Draw from each package in proportion to its mutants, and from its operators in turn, so that none is rare."""
+    """Draw from each package in proportion to its mutants, and from its operators in turn, so that none is rare.
+
+    In random order: as much of it as there was time for is a sample too.
+    """
     generator, sample = random.Random(seed), []
     packages = defaultdict(list)
     for mutant in pool:
@@ -99,6 +102,7 @@ def draw(pool: list[Mutant], size: int, seed: int) -> list[Mutant]:
                 if share > 0:
                     sample.append(queue.pop())
                     share -= 1
+    generator.shuffle(sample)
     return sample
 
 
