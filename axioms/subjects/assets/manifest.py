@@ -28,7 +28,7 @@ class File(Strict):
 class Asset(Strict):
     """Files that belong together, and their sources in the order in which to try them."""
 
-    name: str
+    name: str = Field(pattern=r"^\w[\w.-]*$")
     about: str
     licence: str = Field(min_length=1)
     files: dict[str, File] = Field(min_length=1)
