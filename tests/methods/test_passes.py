@@ -106,7 +106,7 @@ def test_a_target_per_example_is_cut_up_with_the_batches(passes: tuple[Any, list
 )
 def test_leave_one_out_runs_each_chunk_of_each_text_once(chunk: int, removals: int) -> None:
     """Padding is no token to leave out, and a chunk goes as a whole. One more row may be a trial of the model."""
-    model, rows = tiny(architecture="bert"), []
+    model, rows = tiny(architecture="bert"), list[int]()
     model.register_forward_hook(lambda module, args, output: rows.append(len(output.logits)))
     axioms.attribute(model, TEXT, method="loo", remove={"kind": "attention_mask", "chunk": chunk})
     assert sum(rows) - 5 - removals in (0, 1)

@@ -74,12 +74,13 @@ def mutants_of(file: str, source: str) -> list[Mutant]:
         text = before + replacement + after
         changed = "".join([*lines[: start - 1], text, *lines[end:]])
         was, now = (" ".join(part.split()) for part in ("".join(lines[start - 1 : end]), text))
-        if was != now and _compiles(changed):
+        if was != now:
             unique.setdefault((start, now), Mutant(file, start, end, operator, was, now, changed, scope))
     return sorted(unique.values(), key=lambda mutant: (mutant.line, mutant.operator, mutant.now))
 
 
-def _compiles(source: str) -> bool:
+def compiles(source: str) -> bool:
+    """Tell whether a mutant is a program at all."""
     try:
         ast.parse(source)
     except SyntaxError:

@@ -26,7 +26,7 @@ from typing import Any
 
 import yaml
 
-from tests.mutation.operators import Mutant, mutants_of
+from tests.mutation.operators import Mutant, compiles, mutants_of
 from tests.mutation.record import MAP, ROOT, SOURCES
 from tests.mutation.trial import Trial, run_trials
 
@@ -99,8 +99,9 @@ def draw(pool: list[Mutant], size: int, seed: int) -> list[Mutant]:
         share, turns = round(size * len(mutants) / len(pool)), list(operators.values())
         while share > 0 and any(turns):
             for queue in filter(None, turns):
-                if share > 0:
-                    sample.append(queue.pop())
+                mutant = queue.pop()
+                if share > 0 and compiles(mutant.source):
+                    sample.append(mutant)
                     share -= 1
     generator.shuffle(sample)
     return sample
