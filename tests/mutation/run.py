@@ -27,7 +27,7 @@ from typing import Any
 import yaml
 
 from tests.mutation.operators import Mutant, compiles, mutants_of
-from tests.mutation.record import MAP, ROOT, SOURCES
+from tests.mutation.record import MAP, ROOT, SOURCES, unit_of
 from tests.mutation.trial import Trial, run_trials
 
 RESULTS = MAP.parent / "results.jsonl"
@@ -53,7 +53,8 @@ class Map:
             sys.exit("there is no map of tests to lines; run `python -m tests.mutation.record` first")
         content = json.loads(MAP.read_text())
         lines = {file: {int(line): tests for line, tests in rows.items()} for file, rows in content["lines"].items()}
-        return cls(content["seconds"], lines, content["modules"])
+        seconds = {test: cost for test, cost in content["seconds"].items() if _exists(test)}
+        return cls(seconds, lines, content["modules"])
 
     def choose(self, mutant: Mutant, budget: float) -> list[str]:
         """Return what should notice a mutant: mirrored tests first, then the cheapest that execute its lines.
@@ -75,6 +76,12 @@ class Map:
                 chosen.append(test)
                 spent += self.seconds[test]
         return chosen
+
+
+def _exists(test: str) -> bool:
+    """Tell whether a test that the map knows is still there, by its name."""
+    path, _, name = test.partition("::")
+    return (ROOT / path).exists() and name.split("::")[-1].split("[")[0] in (ROOT / path).read_text()
 
 
 def mirrored(file: str) -> str:
@@ -149,7 +156,8 @@ def evaluate(sample: list[Mutant], tests: Map, options: argparse.Namespace) -> l
     for mutant in sample:
         trial = trial_of(mutant, tests.choose(mutant, options.budget), tests.seconds)
         row = kept.get((mutant.identity, mutant.line, trial.source))
-        if row and (row["outcome"] != "survived" or row["tests"] == trial.tests_digest) and not options.again:
+        is_final = row is not None and (row["outcome"] in ("killed", "timeout") or row["tests"] == trial.tests_digest)
+        if row is not None and is_final and not options.again:
             results.append(row)
         else:
             trials.append(trial)
@@ -174,6 +182,17 @@ def evaluate(sample: list[Mutant], tests: Map, options: argparse.Namespace) -> l
     return results
 
 
+def fails_without_mutant(results: list[dict[str, Any]], seconds: dict[str, float]) -> str:
+    """Return a test that noticed some mutant and fails on the source as it is, so that its word counts for nothing."""
+    killers = sorted({unit_of(row["by"]) for row in results if row["outcome"] == "killed"} & set(seconds))
+    if not killers:
+        return ""
+    file = results[0]["file"]
+    plain = Mutant(file, 1, 1, "none", "", "", (ROOT / file).read_text(), (1, 1))
+    (row,) = run_trials([trial_of(plain, killers, seconds)], 1)
+    return "" if row["outcome"] == "survived" else row["by"]
+
+
 def report(results: list[dict[str, Any]]) -> float:
     """Print the score of each module and the survivors; return the share of killed among those not equivalent."""
     reasons, survivors = equivalents(), []
@@ -188,13 +207,14 @@ def report(results: list[dict[str, Any]]) -> float:
         table[row["file"]][outcome] += 1
         table["axioms/" + row["file"].split("/")[1]][outcome] += 1
         table["all"][outcome] += 1
-    print(f"\n{'module':50} {'mutants':>7} {'equivalent':>10} {'killed':>6} {'survived':>8}  score")
+    print(f"\n{'module':50} {'mutants':>7} {'equivalent':>10} {'killed':>6} {'survived':>8} {'not run':>7}  score")
     for name in sorted(table, key=lambda name: (name == "all", name)):
         counts = table[name]
         killed = counts["killed"] + counts["timeout"]
         total = killed + counts["survived"]
         score = f"{killed / total:6.1%}" if total else "     -"
-        print(f"{name:50} {counts.total():7} {counts['equivalent']:10} {killed:6} {counts['survived']:8} {score}")
+        line = f"{name:50} {counts.total():7} {counts['equivalent']:10} {killed:6} {counts['survived']:8}"
+        print(f"{line} {counts['not run']:7} {score}")
     for row in sorted(survivors, key=lambda row: (row["file"], row["line"])):
         print(f"\n{row['file']}:{row['line']}  {row['operator']}, survived {row['count']} tests")
         print(f"  - {row['was']}\n  + {row['now']}")
@@ -216,7 +236,12 @@ def main() -> int:
     options = parser.parse_args()
     os.chdir(ROOT)
     sample = draw(all_mutants(options.only), options.sample, options.seed)
-    score = report(evaluate(sample, Map.read(), options))
+    tests = Map.read()
+    results = evaluate(sample, tests, options)
+    score = report(results)
+    broken = fails_without_mutant(results, tests.seconds)
+    if broken:
+        sys.exit(f"{broken} fails without any mutant, so the score means nothing; mend it, or record the map again")
     print(f"\n{score:.1%} of the mutants that are not equivalent were killed; {options.score:.0%} are wanted")
     return int(score < options.score)
 

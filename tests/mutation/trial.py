@@ -153,6 +153,8 @@ def _result(trial: Trial, folder: Path, status: int, seconds: float) -> dict[str
         hung = os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)
         return trial.row("timeout" if hung else "killed", f"signal {os.WTERMSIG(status)}", seconds)
     by = (folder / "by").read_text() if (folder / "by").exists() else "exit"
+    if repr(pytest.ExitCode.USAGE_ERROR) in by:  # a test of the map is gone: nothing ran
+        return trial.row("not run", by, seconds)
     return trial.row("killed" if by else "survived", by, seconds)
 
 
