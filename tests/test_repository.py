@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -68,3 +69,10 @@ def test_declared_pythons_are_those_that_a_release_tries(root: Path, project: di
     declared = [f"3.{line.removeprefix(marker)}" for line in project["classifiers"] if line.startswith(marker)]
     release = yaml.safe_load((root / ".github" / "workflows" / "release.yml").read_text())
     assert release["jobs"]["try"]["strategy"]["matrix"]["python"] == declared
+
+
+def test_no_merge_is_left_unfinished(root: Path) -> None:
+    marker = re.compile(r"^(<{7} |>{7} )", re.MULTILINE)
+    pages = [page for folder in ("docs", "specs", "fixtures", "axioms") for page in (root / folder).rglob("*.*")]
+    texts = [page for page in pages if page.suffix in {".md", ".yaml", ".py"}]
+    assert not [str(page) for page in texts if marker.search(page.read_text(encoding="utf-8"))]

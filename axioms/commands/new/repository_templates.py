@@ -20,7 +20,7 @@ jobs:
       - uses: actions/checkout@v4
       - uses: actions/setup-python@v5
         with: {python-version: "3.11"}
-      - uses: actions/cache@v4     # models and data, and what an earlier run has measured with the same code
+      - uses: actions/cache@v4     # models and data; a gated run measures everything anew
         with:
           path: ~/.cache/pytest-axioms
           key: axioms-${{ hashFiles('specs/**', '**/*.py') }}
