@@ -41,7 +41,7 @@ ANYWHERE = """loo gradient gradient_x_input integrated_gradients attnlrp cp_lrp 
 """Methods that fit every model; `random` draws on the CPU on purpose."""
 FOLDER = Path(__file__).parent.parent / "specs"
 SPECS = sorted(path.name for path in FOLDER.glob("[!_]*.yaml"))
-OF_TRANSFORMERS = {"tiny", "minilm-sentiment", "agreement-llama"}
+OF_TRANSFORMERS = {"tiny", "minilm-sentiment", "bert-small12", "agreement-llama"}
 
 
 def decides_by_its_data(spec: str) -> bool:
@@ -200,7 +200,7 @@ def of_built_subjects(root: Path) -> list[Check]:
     return list({check.function: check for file in files for check in expand_file(file).checks}.values())
 
 
-MANY_AXIOMS = ("known_answers.yaml", "faithfulness.yaml")
+MANY_AXIOMS = ("known_answers.yaml", "faithfulness.yaml", "patching.yaml")
 
 
 @pytest.mark.parametrize("architecture", ["bert", "llama"])

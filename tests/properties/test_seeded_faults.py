@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -221,7 +222,7 @@ def seed(monkeypatch: pytest.MonkeyPatch, name: str, case: Case) -> None:
         return case.fault(difference(tap, patch), {})
 
     rule = RULES.get("identity")
-    faulty.__module__ = original.function.__module__
+    faulty = wraps(original.function)(faulty)  # with its options, and as much ours as it is
     if name == "ledger":
         monkeypatch.setitem(RULES._entries, "identity", replace(rule, function=faulty_rule))
     elif name == "patching_correlation":

@@ -73,8 +73,8 @@ def test_a_method_that_no_example_exercises_is_not_said_to_hold(monkeypatch: pyt
         raise NotDefined("not for this model.")
 
     monkeypatch.setitem(METHODS._entries, "refusing", Method("refusing", refuse))
-    with pytest.raises(NotDefined, match="none of 20 examples exercised refusing"):
-        falsify("refusing", examples=20)
+    with pytest.raises(NotDefined, match="none of 40 examples exercised refusing"):
+        falsify("refusing", examples=20)  # 20 expressions and 20 blocks
 
 
 def test_an_unknown_method_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,9 +95,10 @@ class Tap:
     @contextmanager
     def listening(self, model: nn.Module) -> Iterator[None]:
         """Start anew with each forward pass, and catch the output of the module, where the place is one."""
+        place = self._module(model) if self.part is None else None  # raises where there is none, before any hook
         handles = [model.register_forward_pre_hook(lambda module, args: self.clear())]
-        if self.part is None:
-            handles.append(self._module(model).register_forward_hook(self._take_output))
+        if place is not None:
+            handles.append(place.register_forward_hook(self._take_output))
         try:
             yield
         finally:

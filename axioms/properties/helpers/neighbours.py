@@ -73,7 +73,7 @@ def _noisy(inputs: Inputs, radius: float, random: list[torch.Generator]) -> Inpu
     import torch
 
     shape = inputs.features.shape[1:]
-    rows = [torch.rand(shape, generator=generator, dtype=torch.float64) for generator in random]
+    rows = [torch.rand(shape, generator=generator, dtype=torch.float64, device="cpu") for generator in random]
     noise = radius * (2 * torch.stack(rows) - 1)
     return inputs.with_features(inputs.features + without_padding(inputs, noise))
 
