@@ -79,7 +79,7 @@ def test_a_few_specs(tmp_path: Path) -> None:
 
 
 @pytest.mark.fuzz
-@pytest.mark.skipif("not config.getoption('-m')", reason="takes long: .ci/run runs it by -m fuzz")
+@pytest.mark.skipif("not config.getoption('-m')", reason="takes long, and draws anew each time: -m fuzz")
 def test_a_thousand_specs(tmp_path: Path) -> None:
     outcomes = run_specs(MANY, tmp_path)
     print(f"{MANY} specs run: {dict(outcomes)}")

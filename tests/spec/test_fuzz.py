@@ -70,7 +70,7 @@ def test_a_few_specs(folder: Path) -> None:
 
 
 @pytest.mark.fuzz
-@pytest.mark.skipif("not config.getoption('-m')", reason="takes long: .ci/run runs it by -m fuzz")
+@pytest.mark.skipif("not config.getoption('-m')", reason="takes long, and draws anew each time: -m fuzz")
 def test_ten_thousand_specs(folder: Path) -> None:
     valid = try_specs(MANY, folder)
     print(f"{MANY} specs drawn, {valid} of them valid")
