@@ -6,7 +6,7 @@ import argparse
 import inspect
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from axioms.commands.imports import add_import_option, import_modules
 from axioms.core.entries import Axiom, Registered, Rule
@@ -82,6 +82,8 @@ def _type_name(annotation: Any) -> str:
         return " | ".join(_type_name(part) for part in get_args(annotation))
     if annotation is NoneType:
         return "None"
+    if get_origin(annotation) is Annotated:  # what it adds is said where it is broken
+        return _type_name(get_args(annotation)[0])
     is_plain = isinstance(annotation, type) and not get_args(annotation)
     return annotation.__name__ if is_plain else str(annotation).replace("typing.", "")
 

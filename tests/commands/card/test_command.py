@@ -47,19 +47,19 @@ def test_two_cards_are_compared_like_two_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(measuring, "falsify", lambda *given, **options: None)
-    (tmp_path / "mine.py").write_text(
-        "import axioms\n\n\n@axioms.method('scaled')\n"
-        "def scaled(model, inputs, target, *, factor: float = 1.0):\n"
+    (tmp_path / "for_card.py").write_text(
+        "import axioms\n\n\n@axioms.method('for_card')\n"
+        "def for_card(model, inputs, target, *, factor: float = 1.0):\n"
         "    import torch\n    features = inputs.features.clone().requires_grad_()\n"
         "    (gradient,) = torch.autograd.grad(target(model(inputs.with_features(features))).sum(), features)\n"
         "    scores = inputs.features * gradient\n    return scores * torch.where(scores > 0, factor, 1.0)\n"
     )
     for factor in ("1.0", "1.01"):
-        assert main(["card", f"mine:scaled: {{factor: {factor}}}", "--against", "", "--output", factor]) == 0
+        assert main(["card", f"for_card:for_card: {{factor: {factor}}}", "--against", "", "--output", factor]) == 0
     capsys.readouterr()
-    assert main(["compare", "1.0/card-scaled.json", "1.0/card-scaled.json"]) == 0
-    assert main(["compare", "1.0/card-scaled.json", "1.01/card-scaled.json"]) == 1
-    assert "specs/linear_network.yaml::loo_correlation[scaled]" in capsys.readouterr().out
+    assert main(["compare", "1.0/card-for_card.json", "1.0/card-for_card.json"]) == 0
+    assert main(["compare", "1.0/card-for_card.json", "1.01/card-for_card.json"]) == 1
+    assert "specs/linear_network.yaml::loo_correlation[for_card]" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
