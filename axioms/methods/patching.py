@@ -19,7 +19,7 @@ from axioms.core.registry import method
 from axioms.engine.composite import Composite, Entry, RuleRef
 from axioms.methods.estimates import difference, recomputed_softmax
 from axioms.methods.gradient import differentiate_inside, plain_composite
-from axioms.methods.lrp import SELECTIVE_SCAN
+from axioms.methods.lrp import SELECTIVE_SCAN, WRITTEN_SWISH
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -38,7 +38,7 @@ def relp_composite(attention: Attention = "gradient") -> Composite:
     rules = {"norm": RuleRef("norm_as_linear"), "normalizer": RuleRef("stop"), "activation": RuleRef("identity")}
     half = Entry("product", RuleRef("uniform"), functions=GATES)
     frozen = (Entry("softmax", RuleRef("stop")),) if attention == "frozen" else ()
-    return Composite.of(rules).then(half, *frozen, *SELECTIVE_SCAN)
+    return Composite.of(rules).then(half, *frozen, *SELECTIVE_SCAN, WRITTEN_SWISH)
 
 
 @method("atp", passes=1, composite=plain_composite, settles=True, estimate=difference)
