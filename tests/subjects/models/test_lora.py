@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification, BertModel
+from transformers import BertForSequenceClassification, BertModel
 
 from axioms.core.errors import InputError
 from axioms.subjects.models.lora import lora_classifier, merge
@@ -21,18 +21,6 @@ SCALE = 2.0
 IDS = torch.tensor([[2, 5, 6, 7, 8, 9, 3], [2, 13, 12, 3, 0, 0, 0]])
 MASK = (IDS != 0).long()
 LAYER = "bert.encoder.layer.1.intermediate.dense"
-
-
-@pytest.fixture
-def base(repository: Callable[[str], Path], tmp_path: Path) -> Path:
-    """A folder as the asset is: configuration, tokenizer, and weights without a head."""
-    folder = tmp_path / "base"
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        config = BertConfig.from_pretrained(repository("classifier"), initializer_range=0.3)
-        BertModel(config).save_pretrained(folder)
-    AutoTokenizer.from_pretrained(repository("classifier")).save_pretrained(folder)
-    return folder
 
 
 @pytest.fixture
