@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from axioms.search.breaks import Break
 from axioms.search.falsify import Counterexample
+
+SCHEMA = Path("axioms", "spec", "schema.json")
+"""What an editor checks a spec of a checkout by."""
 
 
 def spec_text(counterexample: Counterexample) -> str:
@@ -15,7 +19,6 @@ def spec_text(counterexample: Counterexample) -> str:
     inputs = ", ".join(example.point)
     point = ", ".join(f"{value:g}" for value in example.point.values())
     return f"""\
-# yaml-language-server: $schema=../../axioms/spec/schema.json
 claim: "{counterexample.method} tells {example.left} from {example.right}, which is the same function."
 decided_by: all
 source: "axioms falsify --method {counterexample.method}"
@@ -45,7 +48,6 @@ def break_text(broken: Break) -> str:
     values = values if len(broken.expressions) == 1 else f"[{values}]"
     methods = ", ".join(f'"{name}"' for name in (broken.witness, broken.method) if name is not None)
     return f"""\
-# yaml-language-server: $schema=../../axioms/spec/schema.json
 claim: "{broken.method} breaks {broken.axiom} on {" and ".join(broken.expressions)}."
 decided_by: all
 source: "axioms falsify --method {broken.method} --axiom {broken.axiom}"
@@ -72,5 +74,12 @@ def write_spec(counterexample: Counterexample | Break, folder: Path) -> Path:
         what, text = counterexample.example.step, spec_text(counterexample)
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{counterexample.method.replace(':', '_')}_{what}.yaml"
-    file.write_text(text, encoding="utf-8")
+    file.write_text(_schema_line(folder) + text, encoding="utf-8")
     return file
+
+
+def _schema_line(folder: Path) -> str:
+    """Return the line that leads an editor to the schema of this checkout; nothing where there is none."""
+    if not SCHEMA.is_file():
+        return ""
+    return f"# yaml-language-server: $schema={Path(os.path.relpath(SCHEMA, folder)).as_posix()}\n"

@@ -16,6 +16,7 @@ from axioms.core.errors import NotDefined
 from axioms.core.registry import METHODS
 from axioms.run.runner import Runner
 from axioms.search.falsify import falsify, is_same, peeled
+from axioms.search.spec import SCHEMA, write_spec
 from axioms.search.strategies import Example
 from axioms.spec import expand_file
 from axioms.subjects.models.expressions import Binary, parse, walk
@@ -43,6 +44,21 @@ def test_attnlrp_is_falsified(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     results = [runner.run(check) for check in expanded.checks]
     assert all(result.judgement.passed for result in results)
     assert any(check.violation is not None for check in expanded.checks)
+
+
+@pytest.mark.parametrize("in_checkout", [True, False])
+def test_an_editor_is_led_to_the_schema_of_a_checkout_alone(
+    in_checkout: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if in_checkout:
+        SCHEMA.parent.mkdir(parents=True)
+        SCHEMA.write_text("{}")
+    counterexample = falsify("attnlrp", seed=0)
+    assert counterexample is not None
+    first, *_ = write_spec(counterexample, Path("specs", "counterexample")).read_text().splitlines()
+    line = "# yaml-language-server: $schema=../../axioms/spec/schema.json"
+    assert (first == line) if in_checkout else first.startswith("claim:")
 
 
 def test_the_same_seed_finds_the_same() -> None:
