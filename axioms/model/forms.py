@@ -37,7 +37,16 @@ def unwrapped(module: nn.Module) -> nn.Module:
     """Return the module inside of torch.compile, DataParallel and DistributedDataParallel, which computes the same.
 
     Modes and hooks are one thread's, and replicas of a module run in others; compiled code shows its calls to nobody.
+    Raises for what is no module, or one whose calls cannot be seen.
     """
+    if not isinstance(module, nn.Module):
+        raise InputError(
+            f"a model must be a torch.nn.Module, not {type(module).__name__}; pass the module that an exported program "
+            "was made from, and call a function in the `forward` of a module."
+        )
+    if isinstance(module, torch.jit.ScriptModule) or _is_exported(module):
+        made = "exported" if _is_exported(module) else "a TorchScript module"
+        raise InputError(f"the model is {made}, whose calls cannot be seen; pass the module that it was made from.")
     while True:
         if isinstance(module, nn.DataParallel | nn.parallel.DistributedDataParallel):
             module = module.module
@@ -45,6 +54,11 @@ def unwrapped(module: nn.Module) -> nn.Module:
             module = module.get_submodule("_orig_mod")
         else:
             return module
+
+
+def _is_exported(module: nn.Module) -> bool:
+    """Tell whether torch.export made a module: it keeps its mode by an `eval` of its own, which raises."""
+    return isinstance(module, torch.fx.GraphModule) and "eval" in vars(module)
 
 
 @contextmanager

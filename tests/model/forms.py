@@ -274,3 +274,12 @@ def rounded_text(architecture: str, dtype: torch.dtype) -> Case:
 def keep_a_graph(plain: Network) -> nn.Module:
     plain.first.gain = plain.first.weight.mean() + 1
     return plain
+
+
+def traced(plain: Network) -> nn.Module:
+    module: nn.Module = torch.jit.trace(plain, FEATURES)
+    return module
+
+
+def exported(plain: Network) -> nn.Module:
+    return torch.export.export(plain, (FEATURES,)).module()

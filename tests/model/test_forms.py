@@ -190,6 +190,19 @@ FORMS: dict[str, Form] = {
         ALL,
         "first.gain is a tensor that requires a gradient.*detach",
     ),
+    "`torch.fx.symbolic_trace(model)`": Form((partial(forms.vector, torch.fx.symbolic_trace),)),
+    "TorchScript, by `torch.jit.script` or `torch.jit.trace`": Form(
+        (partial(forms.vector, torch.jit.script), partial(forms.vector, forms.traced)),
+        "refused: pass the module that it was made from",
+        ALL,
+        "a TorchScript module, whose calls cannot be seen; pass the module",
+    ),
+    "`torch.export.export(model, inputs).module()`": Form(
+        (partial(forms.vector, forms.exported),),
+        "refused: pass the module that it was made from",
+        ALL,
+        "the model is exported, whose calls cannot be seen; pass the module",
+    ),
 }
 
 
@@ -233,6 +246,12 @@ def test_under_inference_mode_the_numbers_are_the_same() -> None:
         plain = axioms.attribute(case.model, case.given, method=method).scores
         with torch.inference_mode():
             torch.testing.assert_close(axioms.attribute(case.model, case.given, method=method).scores, plain)
+
+
+@pytest.mark.parametrize("model", [lambda features: features, "model.pt", None])
+def test_what_is_no_module_is_a_sentence(model: object) -> None:
+    with pytest.raises(AxiomsError, match=r"a model must be a torch.nn.Module, not \w+; pass the module"):
+        axioms.attribute(model, forms.FEATURES)  # type: ignore[arg-type]
 
 
 def test_a_compiled_model_is_compiled_again_afterwards() -> None:
