@@ -28,12 +28,15 @@ import yaml
 
 from tests.mutation.operators import Mutant, compiles, mutants_of
 from tests.mutation.record import MAP, ROOT, SOURCES, unit_of
-from tests.mutation.trial import Trial, run_trials
+from tests.mutation.session import run_trials
+from tests.mutation.trial import Trial
 
 RESULTS = MAP.parent / "results.jsonl"
 EQUIVALENT = Path(__file__).parent / "equivalent.yaml"
 PRELOADED = ("_pytest", "hypothesis", "matplotlib", "numpy", "pydantic", "scipy", "torch", "transformers", "yaml")
 """Packages that are imported before the first fork, as far as the tests import them."""
+DECLARED = "tests/core/test_declared.py"
+"""Tests of what is declared while a module is imported: options, metrics, costs."""
 EXCLUDED = ("axioms/methods/lxt/worker.py",)
 """Files that run in another environment, out of a mutant's reach."""
 
@@ -59,15 +62,16 @@ class Map:
     def choose(self, mutant: Mutant, budget: float) -> list[str]:
         """Return what should notice a mutant: mirrored tests first, then the cheapest that execute its lines.
 
-        A line that runs at import has no test of its own: those of the function it decorates stand in, or the file's.
+        A line that runs at import has no test of its own: those of the function it decorates stand in, or the file's,
+        and those of what is declared.
         """
-        executing: set[str] = set()
+        executing, own = set[str](), [mirrored(mutant.file)]
         for first, last in ((mutant.line, mutant.end_line), mutant.scope, (1, sys.maxsize)):
             if not executing:
                 rows = self.lines.get(mutant.file, {}).items()
                 executing = {test for line, tests in rows if first <= line <= last for test in tests}
-        mirror = mirrored(mutant.file)
-        mirrors = {test for test in self.seconds if test.split("::")[0] == mirror}
+                own += [] if executing else [DECLARED]
+        mirrors = {test for test in self.seconds if test.split("::")[0] in own}
         known = (executing | mirrors) & set(self.seconds)
         chosen: list[str] = []
         spent = 0.0
