@@ -130,7 +130,7 @@ def find_tail(model: Model, inputs: Inputs) -> dict[str, Place]:
         for path, module in model.module.named_modules():
             if type(module).__name__ in LINEAR:
                 stack.enter_context(_noting(module, calls.setdefault(path, [])))
-        features = text.features.detach().clone().requires_grad_()
+        features = text.features.clone().requires_grad_()
         outputs, _ = model.run(text.with_features(features))
         once = {path: call[0] for path, call in calls.items() if len(call) == 1 and call[0].shape[:2] == (1, TOKENS)}
         once = {path: value for path, value in once.items() if value.requires_grad}
