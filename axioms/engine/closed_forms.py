@@ -43,8 +43,7 @@ def _constants(operation: Operation) -> Absorbed:
     if isinstance(operation, Linear | Norm):
         return {} if operation.bias is None else {"bias": operation.bias}
     if isinstance(operation, Sum):
-        constants = operation.constants
-        return {"position": sum(constants[1:], constants[0])} if constants else {}
+        return {"position": operation.constants[0]} if operation.constants else {}  # one at most: the other varies
     return {}
 
 

@@ -142,7 +142,7 @@ def _apart(operation: Product, place: int, held: Tensor) -> tuple[Share, Share]:
     """Return the contributions where the factor at `place` is a constant, and where it is a variable."""
 
     def constant(*factors: Tensor) -> Tensor:
-        constants = factors[place].detach() * held
+        constants = factors[place] * held
         return operation.multiply(*factors[:place], constants, *factors[place + 1 :])
 
     def variable(*factors: Tensor) -> Tensor:

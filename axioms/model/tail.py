@@ -195,7 +195,7 @@ def _only_at(
             alone = args[0][rows, index].unsqueeze(1)
         if carry is not None:
             carry(args[0], alone)
-        return (alone, *args[1:])
+        return (alone,)
 
     def spread(module: nn.Module, args: tuple[Any, ...], output: Tensor) -> Tensor | None:
         if output.shape[:2] != (shape[0], 1):
