@@ -62,6 +62,8 @@ class Map:
     def choose(self, mutant: Mutant, budget: float) -> list[str]:
         """Return what should notice a mutant: mirrored tests first, then the cheapest that execute its lines.
 
+        Of a test with parameters one case comes before the second of any other, so that what runs is not all alike.
+
         A line that runs at import has no test of its own: those of the function it decorates stand in, or the file's,
         and those of what is declared.
         """
@@ -74,8 +76,14 @@ class Map:
         mirrors = {test for test in self.seconds if test.split("::")[0] in own}
         known = (executing | mirrors) & set(self.seconds)
         chosen: list[str] = []
-        spent = 0.0
-        for test in sorted(known, key=lambda name: (name not in mirrors or name not in executing, self.seconds[name])):
+        spent, seen = 0.0, Counter[str]()
+        order: list[tuple[bool, int, float, str]] = []
+        for test in sorted(known, key=lambda name: (self.seconds[name], name)):
+            order.append(
+                (test not in mirrors or test not in executing, seen[test.split("[")[0]], self.seconds[test], test)
+            )
+            seen[test.split("[")[0]] += 1
+        for *_, test in sorted(order):
             if spent + self.seconds[test] <= budget or not chosen:
                 chosen.append(test)
                 spent += self.seconds[test]
