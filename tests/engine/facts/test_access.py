@@ -47,7 +47,13 @@ def test_variables_are_told_from_constants() -> None:
     varied = facts.vary(constant)
     assert varied is not constant
     assert not has_facts(constant)
-    assert [facts.is_variable(value) for value in (leaf, varied, constant, 3, None)] == [True, True, False, False, False]
+    assert [facts.is_variable(value) for value in (leaf, varied, constant, 3, None)] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
     found = list(facts.variables([constant, [leaf, 3], (varied, [constant])]))
     assert [id(value) for value in found] == [id(leaf), id(varied)]
     assert [id(value) for value in tensors([constant, [leaf], "x"])] == [id(constant), id(leaf)]
