@@ -146,9 +146,3 @@ def test_effect_sizes_by_hand() -> None:
     assert win_share(np.array([]), Bound(gt=0)) == 0.0
     assert claim_p(np.array([]), Bound(gt=0), seed=0) == 1.0
     assert claim_p(np.array([1.0, np.nan]), Bound(gt=0), seed=0) == 1.0
-
-
-def test_holm_by_hand() -> None:
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([0.5, 0.9]) == pytest.approx([1.0, 1.0])
-    assert holm([]) == []
