@@ -35,7 +35,7 @@ def absorbed_by(operation: Operation, value: Tensor, rule: RuleRef | None) -> Ab
         # Of a user's rule that says nothing, nothing is known: the ledger's remainder shows what it keeps.
         closed_form = CLOSED_FORMS.get(rule.name) or RULES.get(rule.name).absorbs or _nothing
     with torch.no_grad():
-        return closed_form(operation, value.detach(), {} if rule is None else rule.options)
+        return closed_form(operation, value, {} if rule is None else rule.options)
 
 
 def _constants(operation: Operation) -> Absorbed:
@@ -43,8 +43,7 @@ def _constants(operation: Operation) -> Absorbed:
     if isinstance(operation, Linear | Norm):
         return {} if operation.bias is None else {"bias": operation.bias}
     if isinstance(operation, Sum):
-        constants = operation.constants
-        return {"position": sum(constants[1:], constants[0])} if constants else {}
+        return {"position": operation.constants[0]} if operation.constants else {}  # one at most: the other varies
     return {}
 
 
@@ -77,7 +76,7 @@ def _passed(operation: Operation, value: Tensor) -> Tensor:
             return value * (logits - (logits * value).sum(operation.dim, keepdim=True))
         if operation.kind == NORMALIZER:
             return value * DEGREES[operation.name.strip("_").removeprefix("linalg_")]
-        return operation.input.detach() * _slope(operation)
+        return operation.input * _slope(operation)
     for constant in _constants(operation).values():
         value = value - constant
     return value
@@ -89,7 +88,7 @@ def _without_bias(operation: Norm, value: Tensor) -> Tensor:
 
 def _share_of_eps(operation: Norm) -> Tensor:
     """Return eps / (variance + eps), group by group: a norm without epsilon does not see the size of its input."""
-    x = operation.grouped(operation.input.detach())
+    x = operation.grouped(operation.input)
     centered = x - x.mean(operation.dims, keepdim=True) if operation.centered else x
     share = operation.eps / (centered.square().mean(operation.dims, keepdim=True) + operation.eps)
     return share.expand_as(x).reshape(operation.input.shape)

@@ -53,7 +53,7 @@ def _proportional(step: Step, epsilon: float = 0.0) -> Share:
     z, share = step.value, contributions(step.plain, step.copies)
     denominator = step.stabilized(z, epsilon)
     for term in step.operation.terms if isinstance(step.operation, Sum) else ():
-        denominator = torch.where(term.detach() == 0, step.stabilized(z), denominator)
+        denominator = torch.where(term == 0, step.stabilized(z), denominator)
     return lambda relevance: share(relevance / denominator)
 
 
@@ -142,7 +142,7 @@ def _apart(operation: Product, place: int, held: Tensor) -> tuple[Share, Share]:
     """Return the contributions where the factor at `place` is a constant, and where it is a variable."""
 
     def constant(*factors: Tensor) -> Tensor:
-        constants = factors[place].detach() * held
+        constants = factors[place] * held
         return operation.multiply(*factors[:place], constants, *factors[place + 1 :])
 
     def variable(*factors: Tensor) -> Tensor:
@@ -166,8 +166,8 @@ def signal_take_all(step: Step, *, signal: int = -1) -> Tensor:
 def _all_to(chosen: int, step: Step, operation: Product) -> Tensor:
     """Hand all relevance to one factor; the others are fixed."""
     z, factors = step.value, operation.factors
-    fixed = [factor.detach() for factor in factors]
-    share = contributions_of(lambda x: operation.multiply(*fixed[:chosen], x, *fixed[chosen + 1 :]), [factors[chosen]])
+    before, after = factors[:chosen], factors[chosen + 1 :]
+    share = contributions_of(lambda x: operation.multiply(*before, x, *after), [factors[chosen]])
     return step.carry(lambda relevance: share(relevance / step.stabilized(z)), factors[chosen])
 
 
@@ -191,12 +191,12 @@ def taylor(step: Step) -> Tensor:
 
 def _softmax_share(step: Step) -> Share:
     (x,) = step.copies
-    logits, weights, dim = x.detach(), step.value, step.dim
+    weights, dim = step.value, step.dim
     assert dim is not None
 
     def share(relevance: Tensor) -> list[Tensor]:
         rest = relevance - weights * relevance.sum(dim, keepdim=True)
-        return [torch.where(weights == 0, 0, logits * rest)]  # not 0 * -inf
+        return [torch.where(weights == 0, 0, x * rest)]  # not 0 * -inf
 
     return share
 
@@ -206,7 +206,7 @@ def identity(step: Step) -> Tensor:
     """R_x = R_g(x), entry by entry (Arras et al. 2025, D.3); zero inputs get none."""
     assert isinstance(step.operation, Pointwise)
     x = step.operation.input
-    is_passed = x.detach() != 0
+    is_passed = x != 0
     return step.carry(lambda relevance: [relevance * is_passed], x)
 
 
@@ -221,7 +221,7 @@ def norm_as_linear(step: Step) -> Tensor:
         groups = operation.grouped(value)
         return groups - groups.mean(operation.dims, keepdim=True) if operation.centered else groups
 
-    deviation = torch.sqrt(centered(x.detach()).square().mean(operation.dims, keepdim=True) + operation.eps)
+    deviation = torch.sqrt(centered(x).square().mean(operation.dims, keepdim=True) + operation.eps)
     weight = 1.0 if operation.weight is None else operation.weight
     share = contributions_of(lambda value: (centered(value) / deviation).reshape(value.shape) * weight, [x])
     return step.carry(lambda relevance: share(relevance / step.stabilized(z)), x)

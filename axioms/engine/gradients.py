@@ -65,7 +65,7 @@ def weight_gradient(value: Tensor, factor: float) -> Tensor:
 
 def with_gradient_of(value: Tensor, stand_in: Tensor) -> Tensor:
     """Return `value`, whose gradient goes to `stand_in` of the same shape."""
-    return _GradientOf.apply(value, stand_in)
+    return _GradientOf.apply(value.detach(), stand_in)
 
 
 def send_gradient(value: Tensor, x: Tensor, factor: Tensor) -> Tensor:

@@ -122,12 +122,14 @@ def read_mul(call: Call) -> Operation | None:
 def read_power(call: Call) -> Operation | None:
     """Read a power: a product of equal factors; a square root, or one over it, is a normalizer."""
     exponent = 2 if call.name == "square" else call.argument(1, "exponent")
+    if not isinstance(exponent, int | float):
+        raise Unreadable
     if exponent == 1:
         return None
     if exponent in (0.5, -0.5):
         root = torch.sqrt if exponent == 0.5 else torch.rsqrt
         return Pointwise(NORMALIZER, root.__name__, call.run, call.argument(0, "input"), root)
-    if not isinstance(exponent, int | float) or exponent != int(exponent) or exponent < 1:
+    if exponent != int(exponent) or exponent < 1:
         raise Unreadable
 
     def multiply(*factors: Tensor) -> Tensor:

@@ -34,7 +34,7 @@ def epsilon(operation: Operation, *, epsilon: float = 0.0) -> Tensor:
     factor = gradients.stabilized(value, 1, epsilon)
     if isinstance(operation, Sum):
         for term in operation.terms:
-            factor = torch.where(term.detach() == 0, 1.0, factor)
+            factor = torch.where(term == 0, 1.0, factor)
     if operation.kind not in (LINEAR, SUM, PRODUCT):
         value = value.clone()  # tanh, softmax and others need their own value on the way back: it must not be marked
     return gradients.scale_gradient(value, factor)
@@ -50,12 +50,12 @@ def gamma(operation: Operation, *, gamma: float = 0.25) -> Tensor:
     assert isinstance(operation, Linear)
     value = operation.forward()
     positive, negative = _signed_parts(operation)
-    favoured = torch.where(value.detach() > 0, positive, negative)
+    favoured = torch.where(value > 0, positive, negative)
     total = gradients.wide(value) + gamma * favoured
     bias = None if operation.bias is None else gradients.wide(operation.bias)
-    favoured_bias = 0 if bias is None else bias * (bias * value.detach() > 0)
+    favoured_bias = 0 if bias is None else bias * (bias * value > 0)
     share = gradients.divided(gradients.wide(value), total + gamma * favoured_bias)
-    return gradients.with_gradient_of(value.detach(), (total * share).to(value.dtype))
+    return gradients.with_gradient_of(value, (total * share).to(value.dtype))
 
 
 @rule("alpha1_beta0", on=LINEAR)
@@ -68,7 +68,7 @@ def alpha1_beta0(operation: Operation) -> Tensor:
     share = gradients.divided(gradients.wide(value), positive + bias)
     # Where next to nothing is positive, there is nothing to give it to, and the quotient would overflow.
     share = share.masked_fill(share.abs() > 1 / torch.finfo(value.dtype).eps, 0)
-    return gradients.with_gradient_of(value.detach(), (positive * share).to(value.dtype))
+    return gradients.with_gradient_of(value, (positive * share).to(value.dtype))
 
 
 def _signed_parts(operation: Linear) -> tuple[Tensor, Tensor]:
@@ -105,7 +105,7 @@ def _uniform_but(held: Tensor, place: int, operation: Product, epsilon: float) -
     before, factor, after = operation.factors[:place], operation.factors[place], operation.factors[place + 1 :]
     constant = operation.multiply(*before, torch.where(held, factor.detach(), 0), *after)
     variable = operation.multiply(*before, torch.where(held, 0, factor), *after)
-    total, parts = (constant + variable).detach(), len(operation.factors)
+    total, parts = constant + variable, len(operation.factors)
     return gradients.scale_gradient(
         constant, gradients.stabilized(total, parts - 1, epsilon)
     ) + gradients.scale_gradient(variable, gradients.stabilized(total, parts, epsilon))
@@ -226,4 +226,4 @@ def aumann_shapley(operation: Operation, *, nodes: int) -> Tensor:
         part = operation.function(*(place * x for x in operation.inputs)) * (weight / place)
         stand_in = part if stand_in is None else stand_in + part
     assert stand_in is not None
-    return gradients.with_gradient_of(operation.forward().detach(), stand_in)
+    return gradients.with_gradient_of(operation.forward(), stand_in)

@@ -98,7 +98,7 @@ def captum(name: str, model: Model, inputs: Inputs, target: Target, **options: A
             )
         except (TypeError, RuntimeError) as error:
             raise InputError(f"captum's {name} failed on this model: {error}") from error
-    scores = scores.detach().to(features)  # captum averages in float32 where it removes features
+    scores = scores.to(features)  # captum averages in float32 where it removes features
     if name in WHOLE:
         scores = scores.reshape(*features.shape[:2], -1)[..., 0]
     if name not in COMPLETE:
@@ -140,7 +140,7 @@ def _hooked(model: Model, inputs: Inputs, target: Target, composite: Any, *, sta
     features = inputs.features.detach().clone().requires_grad_()
     with composite.context(explained) as hooked:
         output = hooked(features, torch.arange(len(inputs), device=features.device))
-        start = torch.ones_like(output) if starts_from_one else output.detach()
+        start = torch.ones_like(output) if starts_from_one else output
         (scores,) = torch.autograd.grad(output, features, start)
     return scores
 

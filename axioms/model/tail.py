@@ -130,7 +130,7 @@ def find_tail(model: Model, inputs: Inputs) -> dict[str, Place]:
         for path, module in model.module.named_modules():
             if type(module).__name__ in LINEAR:
                 stack.enter_context(_noting(module, calls.setdefault(path, [])))
-        features = text.features.detach().clone().requires_grad_()
+        features = text.features.clone().requires_grad_()
         outputs, _ = model.run(text.with_features(features))
         once = {path: call[0] for path, call in calls.items() if len(call) == 1 and call[0].shape[:2] == (1, TOKENS)}
         once = {path: value for path, value in once.items() if value.requires_grad}
@@ -195,7 +195,7 @@ def _only_at(
             alone = args[0][rows, index].unsqueeze(1)
         if carry is not None:
             carry(args[0], alone)
-        return (alone, *args[1:])
+        return (alone,)
 
     def spread(module: nn.Module, args: tuple[Any, ...], output: Tensor) -> Tensor | None:
         if output.shape[:2] != (shape[0], 1):

@@ -107,7 +107,7 @@ def _own_forward_of(part: nn.Module) -> Callable[[], bool]:
 def _values_of(tensor: Tensor) -> Callable[[], bool]:
     import torch
 
-    data, values = tensor.data, tensor.detach().clone()
+    data, values = tensor.data, tensor.clone()
 
     def put_back() -> bool:
         kind = (tensor.dtype, tensor.shape, tensor.device) == (values.dtype, values.shape, values.device)

@@ -31,7 +31,7 @@ def input_shift(model: nn.Module, inputs: Inputs, *, by: float = 1.0) -> tuple[n
     if first is None:
         return Shifted(model, inputs.features.new_tensor(-by)), moved
     bias = torch.zeros_like(first.weight[:, 0]) if first.bias is None else first.bias
-    first.bias = torch.nn.Parameter((bias - by * first.weight.sum(dim=1)).detach(), requires_grad=False)
+    first.bias = torch.nn.Parameter(bias - by * first.weight.sum(dim=1), requires_grad=False)
     return model, moved
 
 

@@ -33,15 +33,18 @@ def declaration(entry: Registered) -> dict[str, Any]:
     declared = {"options": keywords} | {
         field.name: _plain(getattr(entry, field.name))
         for field in dataclasses.fields(entry)
-        if field.name not in ("name", "function") and not callable(getattr(entry, field.name))
+        if field.name not in ("name", "function")
     }
-    return {name: value for name, value in declared.items() if value is not None and value is not False and value != {}}
+    # That a method's passes depend on the input is said: by default it has one.
+    return {name: value for name, value in declared.items() if name == "passes" or value not in (None, False, {})}
 
 
 def _plain(value: Any) -> Any:
-    """Return a declared value as YAML reads it."""
+    """Return a declared value as YAML reads it, a function as its name."""
+    if callable(value):
+        return value.__name__
     if isinstance(value, Metric):
-        said = {"kind": value.kind, "rounding": value.rounding, "moves": _plain(value.moves)}
+        said = {name: _plain(getattr(value, name)) for name in ("kind", "rounding", "moves", "derive")}
         return {name: one for name, one in said.items() if one not in (None, False, "per_example")}
     if isinstance(value, Mapping):
         return {name: _plain(one) for name, one in value.items()}

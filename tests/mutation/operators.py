@@ -72,7 +72,7 @@ def mutants_of(file: str, source: str) -> list[Mutant]:
         before = lines[start - 1].encode()[: node.col_offset].decode()
         after = lines[end - 1].encode()[node.end_col_offset :].decode()
         text = before + replacement + after
-        changed = "".join([*lines[: start - 1], text, *lines[end:]])
+        changed = "".join([*lines[: start - 1], text, "\n" * (end - start), *lines[end:]])  # lines keep their numbers
         was, now = (" ".join(part.split()) for part in ("".join(lines[start - 1 : end]), text))
         if was != now:
             unique.setdefault((start, now), Mutant(file, start, end, operator, was, now, changed, scope))

@@ -28,12 +28,15 @@ import yaml
 
 from tests.mutation.operators import Mutant, compiles, mutants_of
 from tests.mutation.record import MAP, ROOT, SOURCES, unit_of
-from tests.mutation.trial import Trial, run_trials
+from tests.mutation.session import run_trials
+from tests.mutation.trial import Trial
 
 RESULTS = MAP.parent / "results.jsonl"
 EQUIVALENT = Path(__file__).parent / "equivalent.yaml"
 PRELOADED = ("_pytest", "hypothesis", "matplotlib", "numpy", "pydantic", "scipy", "torch", "transformers", "yaml")
 """Packages that are imported before the first fork, as far as the tests import them."""
+DECLARED = "tests/core/test_declared.py"
+"""Tests of what is declared while a module is imported: options, metrics, costs."""
 EXCLUDED = ("axioms/methods/lxt/worker.py",)
 """Files that run in another environment, out of a mutant's reach."""
 
@@ -59,19 +62,28 @@ class Map:
     def choose(self, mutant: Mutant, budget: float) -> list[str]:
         """Return what should notice a mutant: mirrored tests first, then the cheapest that execute its lines.
 
-        A line that runs at import has no test of its own: those of the function it decorates stand in, or the file's.
+        Of a test with parameters one case comes before the second of any other, so that what runs is not all alike.
+
+        A line that runs at import has no test of its own: those of the function it decorates stand in, or the file's,
+        and those of what is declared.
         """
-        executing: set[str] = set()
+        executing, own = set[str](), [mirrored(mutant.file)]
         for first, last in ((mutant.line, mutant.end_line), mutant.scope, (1, sys.maxsize)):
             if not executing:
                 rows = self.lines.get(mutant.file, {}).items()
                 executing = {test for line, tests in rows if first <= line <= last for test in tests}
-        mirror = mirrored(mutant.file)
-        mirrors = {test for test in self.seconds if test.split("::")[0] == mirror}
+                own += [] if executing else [DECLARED]
+        mirrors = {test for test in self.seconds if test.split("::")[0] in own}
         known = (executing | mirrors) & set(self.seconds)
         chosen: list[str] = []
-        spent = 0.0
-        for test in sorted(known, key=lambda name: (name not in mirrors or name not in executing, self.seconds[name])):
+        spent, seen = 0.0, Counter[str]()
+        order: list[tuple[bool, int, float, str]] = []
+        for test in sorted(known, key=lambda name: (self.seconds[name], name)):
+            order.append(
+                (test not in mirrors or test not in executing, seen[test.split("[")[0]], self.seconds[test], test)
+            )
+            seen[test.split("[")[0]] += 1
+        for *_, test in sorted(order):
             if spent + self.seconds[test] <= budget or not chosen:
                 chosen.append(test)
                 spent += self.seconds[test]

@@ -1,4 +1,9 @@
-"""One mutant in one fork: the mutated source is what the import system finds, and pytest runs what should notice."""
+"""One mutant in one fork, in which pytest runs what should notice.
+
+Most mutants change the code of a function that has not run yet when the tests are collected; those fork from one
+session with everything imported and collected (session.py). Of the others, such as constants of a module, the mutated
+source is what the import system finds, in a process that has not imported the package.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
@@ -30,6 +35,9 @@ SLACK = 4
 STARTUP = 20
 MEMORY = 4 << 30
 
+Row = dict[str, Any]
+"""What is kept of a mutant: what it is, and what became of it."""
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -47,7 +55,7 @@ class Trial:
         parts = Path(self.mutant.file).with_suffix("").parts
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
-    def row(self, outcome: str, by: str, seconds: float) -> dict[str, Any]:
+    def row(self, outcome: str, by: str, seconds: float) -> Row:
         """Return the result to keep."""
         mutant = self.mutant
         return {
@@ -110,21 +118,32 @@ class Order:
         items.sort(key=lambda item: self.places.get(item.nodeid, self.places.get(item.nodeid.split("::")[0], 0)))
 
 
-def _run(trial: Trial, folder: Path) -> None:
-    """Run the tests of a mutant in this process, and write down what noticed: nothing, if the file stays empty."""
-    limit = int(SLACK * trial.cost + STARTUP)
-    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+def limit(trial: Trial, folder: Path) -> None:
+    """Bound what this process may use, and send what it prints to a file."""
+    seconds = int(SLACK * trial.cost + STARTUP)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     memory = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     output = os.open(folder / "output", os.O_WRONLY | os.O_CREAT)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    os.environ |= {"AXIOMS_FRESH": "1", "HYPOTHESIS_STORAGE_DIRECTORY": str(folder / "hypothesis")}
+
+
+def arguments_in(folder: Path) -> list[str]:
+    """Return how pytest is called: everything measured anew, few examples that are the same each time."""
+    os.environ["AXIOMS_FRESH"] = "1"
     quick = [HealthCheck.too_slow]
     phases = [Phase.explicit, Phase.generate]  # no shrinking: that something failed is enough
     settings.register_profile(
         "mutation", deadline=None, max_examples=50, derandomize=True, suppress_health_check=quick, phases=phases
     )
+    paths = [f"--axioms-report={folder}/report", f"--basetemp={folder}/tests"]
+    return [*ARGUMENTS, "--hypothesis-profile=mutation", *paths]
+
+
+def run_imported(trial: Trial, folder: Path) -> None:
+    """Run the tests of a mutant that is imported, and write down what noticed: nothing, if the file stays empty."""
+    limit(trial, folder)
     sys.meta_path.insert(0, MutantFinder(trial))
     try:
         for name in ("axioms", "axioms.engine.handlers.propagate", "axioms.run.runner", trial.module):
@@ -132,22 +151,21 @@ def _run(trial: Trial, folder: Path) -> None:
     except BaseException as error:
         (folder / "by").write_text(f"import: {error!r}")
         return
-    paths = [f"--axioms-report={folder}/report", f"--basetemp={folder}/tests"]
-    arguments = [*ARGUMENTS, "--hypothesis-profile=mutation", *paths, *trial.tests]
-    code = pytest.main(arguments, plugins=[FirstFailure(folder / "by"), Order(trial.tests)])
+    plugins = [FirstFailure(folder / "by"), Order(trial.tests)]
+    code = pytest.main([*arguments_in(folder), *trial.tests], plugins=plugins)
     (folder / "by").write_text("" if code == pytest.ExitCode.OK else f"pytest: {code!r}")
 
 
-def _child(trial: Trial, folder: Path) -> None:
+def _child(run: Callable[[Trial, Path], None], trial: Trial, folder: Path) -> None:
     os.setsid()
     try:
-        _run(trial, folder)
+        run(trial, folder)
     finally:
         sys.stdout.flush()
         os._exit(0)
 
 
-def _result(trial: Trial, folder: Path, status: int, seconds: float) -> dict[str, Any]:
+def _result(trial: Trial, folder: Path, status: int, seconds: float) -> Row:
     """Read what a child has left: killed by a test, by the clock, by a crash, or not at all."""
     if os.WIFSIGNALED(status):
         hung = os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)
@@ -158,8 +176,8 @@ def _result(trial: Trial, folder: Path, status: int, seconds: float) -> dict[str
     return trial.row("killed" if by else "survived", by, seconds)
 
 
-def run_trials(trials: list[Trial], jobs: int) -> Iterator[dict[str, Any]]:
-    """Run the trials, some at a time, and yield each result as it comes."""
+def fork_each(trials: list[Trial], jobs: int, run: Callable[[Trial, Path], None]) -> Iterator[tuple[Trial, Row]]:
+    """Run each trial in a fork, some at a time, and yield each with its result as it comes."""
     waiting = trials[::-1]
     running: dict[int, tuple[Trial, Path, float]] = {}
     base = Path(tempfile.mkdtemp(prefix="mutants-"))
@@ -170,14 +188,14 @@ def run_trials(trials: list[Trial], jobs: int) -> Iterator[dict[str, Any]]:
             while waiting and len(running) < jobs:
                 trial = waiting.pop()
                 if not trial.tests:
-                    yield trial.row("survived", "", 0.0)
+                    yield trial, trial.row("survived", "", 0.0)
                     continue
                 folder = Path(tempfile.mkdtemp(dir=base))
                 pid = os.fork()
                 if pid == 0:
-                    _child(trial, folder)
+                    _child(run, trial, folder)
                 running[pid] = (trial, folder, time.monotonic())
-            time.sleep(0.05)
+            time.sleep(0.02)
             for pid, (trial, folder, start) in list(running.items()):
                 seconds = time.monotonic() - start
                 if seconds > 8 * (SLACK * trial.cost + STARTUP):  # one that waits uses no time of the processor
@@ -185,7 +203,7 @@ def run_trials(trials: list[Trial], jobs: int) -> Iterator[dict[str, Any]]:
                 ended, status = os.waitpid(pid, os.WNOHANG)
                 if ended:
                     del running[pid]
-                    yield _result(trial, folder, status, seconds)
+                    yield trial, _result(trial, folder, status, seconds)
                     shutil.rmtree(folder, ignore_errors=True)
     finally:
         for pid in running:

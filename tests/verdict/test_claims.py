@@ -67,3 +67,18 @@ def test_the_number_that_decided_comes_first() -> None:
     assert (first.check, first.about, first.unit, first.is_difference) == ("b", "cp_lrp over attnlrp", "r", True)
     assert (first.metric, first.value, first.interval) == ("loo_correlation.pearson.mean", 0.2, (0.1, 0.3))
     assert (second.check, second.unit, second.is_difference) == ("a", "gap", False)
+
+
+def test_a_number_is_named_by_its_methods_and_its_metric() -> None:
+    def number(metric: str, **changes: Any) -> Any:
+        made = check("shown", axiom="loo_correlation", bounds=[bound(metric, 0.2)], **changes)
+        return numbers_of([made], "shown")[0]
+
+    compared = number("left.pearson.mean", method="cp_lrp", than="attnlrp")
+    assert (compared.about, compared.is_difference) == ("cp_lrp over attnlrp", True)
+    assert (compared.metric, compared.unit) == ("loo_correlation.left.pearson.mean", "r")
+    alone = number("mine.max", method="cp_lrp", than=None)
+    assert (alone.about, alone.is_difference, alone.unit) == ("cp_lrp", False, "mine")
+    assert number("scores", method=None, than=None).about == ""
+    assert number("left.mean", method="loo", than=None).unit == "R"
+    assert (alone.value, alone.n, alone.interval) == (0.2, 5, (0.1, 0.3))

@@ -13,7 +13,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from axioms.spec import Bound, Check, PlacedBound, expand_file
-from axioms.verdict.judge import Judgement, Verdict, compare, compare_paired, judge
+from axioms.spec.check import Comparison
+from axioms.verdict.judge import Judgement, Verdict, compare, compare_paired, effective_bound, judge
 from axioms.verdict.measure import Measurement, Quantity
 from axioms.verdict.statistics import PairedTest
 
@@ -202,3 +203,58 @@ def test_a_difference_needs_its_interval_and_its_test(
 
 def test_a_difference_that_is_not_finite_shows_nothing() -> None:
     assert compare_paired(Bound(gt=0), Quantity(math.nan, 10), paired(0.01), 0.95)[0] is INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("metric", "bound", "dtype", "wanted"),
+    [
+        ("relative_error.max", Bound(le=0), "float64", Bound(le=0)),
+        ("relative_error.max", Bound(le=0), "float32", Bound(le=1e-4)),
+        ("relative_error.max", Bound(le=1e-9), "float16", Bound(le=5e-2)),
+        ("relative_error.max", Bound(le=0.1), "bfloat16", Bound(le=0.1)),
+        ("ratio.max", Bound(le=0), "float32", Bound(le=0)),
+        ("ratio.max", Bound(approx=2, abs=0.0), "float64", Bound(approx=2, abs=0.0)),
+        ("ratio.max", Bound(approx=2, abs=0.0), "float32", Bound(approx=2, abs=2e-4)),
+        ("ratio", Bound(equals=[3.0]), "float64", Bound(equals=[3.0], abs=3e-9)),
+        ("ratio", Bound(equals=[3.0], abs=1e-12), "float64", Bound(equals=[3.0], abs=1e-12)),
+        ("ratio", Bound(equals=[3.0], abs=1e-12), "float32", Bound(equals=[3.0], abs=3e-4)),
+        ("ratio", Bound(equals=[3.0]), "float32", Bound(equals=[3.0], abs=3e-4)),
+    ],
+)
+def test_a_bound_is_no_tighter_than_the_dtype(
+    check: Check, metric: str, bound: Bound, dtype: str, wanted: Bound
+) -> None:
+    found = effective_bound(check, PlacedBound(metric, bound, check.place), dtype)
+    assert found.comparator == wanted.comparator
+    assert getattr(found, found.comparator) == getattr(wanted, wanted.comparator)
+    assert found.abs == pytest.approx(wanted.abs)
+
+
+def test_a_comparison_that_is_only_recorded_is_not_judged(check: Check) -> None:
+    def answer(recorded: bool, differences: list[float]) -> Judgement:
+        placed = (PlacedBound("ratio.mean", Bound(gt=0), check.place),)
+        assert check.method is not None
+        comparison = Comparison("conservation", {}, check.method, check.method, 0.95, recorded)
+        compared = replace(check, comparison=comparison, expect=placed)
+        measurement = Measurement({"ratio": np.array(differences)}, {"ratio": "per_example"}, 0.95, 0)
+        return judge(compared, measurement, "float64", {"ratio.mean": paired(0.01)})
+
+    better, worse, unknown = [1.0, 1.1, 1.2], [-1.0, -1.1, -1.2], [1.0, math.nan]
+    judged = [answer(False, differences) for differences in (better, worse, unknown)]
+    assert [one.verdict for one in judged] == [HOLDS, VIOLATED, INCONCLUSIVE]
+    assert [one.passed for one in judged] == [True, False, False]
+    assert judged[0].reason.startswith("the difference in ratio.mean is > 0")
+    kept = [answer(True, differences) for differences in (better, worse, unknown)]
+    assert [one.verdict for one in kept] == [Verdict.RECORDED, Verdict.RECORDED, INCONCLUSIVE]
+    assert [one.passed for one in kept] == [True, True, False]
+    assert [one.shows for one in kept] == ["shown", "contradicted", "not_shown"]
+    assert kept[1].reason.startswith("measured, not judged: the difference in ratio.mean is not > 0")
+
+
+def test_lists_of_another_shape_are_not_compared() -> None:
+    for measured in ([[1.0, 2.0], [1.0, 2.0]], [1.0], [[1.0], [2.0]]):
+        assert compare(Bound(equals=[1.0, 2.0], abs=9.0), Quantity(measured, 1))[0] is VIOLATED
+    assert compare(Bound(equals=[[1.0, 2.0]], abs=0.0), Quantity([[1.0, 2.0]], 1))[0] is HOLDS
+    verdict, reason = compare(Bound(equals=[[1.0, 2.0], [3.0, 4.0]]), Quantity([[1.0, 2.1], [3.0, 4.5]], 2))
+    assert (verdict, reason) == (VIOLATED, "is off by 0.5 at (1, 1)")
+    assert compare(Bound(equals=[1.0], abs=0.5), Quantity([1.5], 1))[0] is HOLDS

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from axioms.spec import Bound
-from axioms.verdict.statistics import claim_p, cohen_d_z, holm, sign_flip_p, win_share
+from axioms.verdict.statistics import claim_p, cohen_d_z, finite_ends, holm, sign_flip_p, win_share
 
 probabilities = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 
@@ -115,3 +115,34 @@ def test_effect_sizes() -> None:
     assert win_share(differences, Bound(gt=0.0)) == 0.6
     assert win_share(differences, Bound(lt=0.0)) == 0.2, "where less is better, less is a win"
     assert win_share(np.array([]), Bound(gt=0.0)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("bound", "ends"),
+    [
+        (Bound(gt=0.5), [0.5]),
+        (Bound(ge=2), [2]),
+        (Bound(lt=3), [3]),
+        (Bound(le=-1), [-1]),
+        (Bound(between=(2, 3)), [2, 3]),
+        (Bound(approx=5, abs=0.5), [4.5, 5.5]),
+    ],
+)
+def test_a_claim_clears_the_finite_ends_of_its_bound(bound: Bound, ends: list[float]) -> None:
+    assert finite_ends(bound) == ends
+    values = np.random.default_rng(0).normal(3, 1, size=8)
+    assert claim_p(values, bound, seed=0) == max(by_every_pattern(values - end) for end in ends)
+
+
+def test_effect_sizes_by_hand() -> None:
+    assert cohen_d_z(np.array([1.0])) is None
+    assert cohen_d_z(np.array([2.0, 2.0, 2.0])) is None
+    assert cohen_d_z(np.array([0.0, 0.0])) is None
+    assert cohen_d_z(np.array([1.0, 3.0])) == pytest.approx(2 / 2**0.5)
+    assert cohen_d_z(np.array([-1.0, -3.0, -2.0])) == pytest.approx(-2.0)
+    differences = np.array([1.0, 0.0, -1.0, -2.0])
+    assert win_share(differences, Bound(gt=0)) == win_share(differences, Bound(ge=0)) == 0.25
+    assert win_share(differences, Bound(lt=0)) == win_share(differences, Bound(le=0)) == 0.5
+    assert win_share(np.array([]), Bound(gt=0)) == 0.0
+    assert claim_p(np.array([]), Bound(gt=0), seed=0) == 1.0
+    assert claim_p(np.array([1.0, np.nan]), Bound(gt=0), seed=0) == 1.0

@@ -160,7 +160,7 @@ def constant_output(output: float) -> LedgerEntry:
 
 def _weighted(coefficient: Tensor, gradient: Tensor) -> float:
     """Return sum c g, where a gradient of 0 leaves nothing, also of an infinite c: a masked logit."""
-    gradient, coefficient = torch.broadcast_tensors(gradient.detach().double(), coefficient.detach().double())
+    gradient, coefficient = torch.broadcast_tensors(gradient.double(), coefficient.double())
     return float(torch.where(gradient == 0, 0.0, coefficient * gradient).sum())
 
 

@@ -74,7 +74,7 @@ class Propagation(Interpreter):
             return value
         place = f"rule {rule.name!r} on {operation.name!r} in module {self.where.path!r}"
         with torch.no_grad():
-            plain = operation.forward().detach()
+            plain = operation.forward()
         try:
             value = known.function(operation, **rule.options)
         except AxiomsError:
@@ -84,7 +84,7 @@ class Propagation(Interpreter):
         if not isinstance(value, Tensor) or value.shape != plain.shape:
             given = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
             raise MethodFailed(f"{place} returned {given}; return a tensor of shape {tuple(plain.shape)}.")
-        if not torch.allclose(value.detach(), plain, rtol=1e-3, atol=1e-6, equal_nan=True):
+        if not torch.allclose(value, plain, rtol=1e-3, atol=1e-6, equal_nan=True):
             what = "changed the value of the operation" if value.isfinite().all() else "returned NaN or infinity"
             raise MethodFailed(
                 f"{place} {what}; return that of operation.forward() with another backward "

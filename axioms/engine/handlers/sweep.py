@@ -96,8 +96,8 @@ def _sweep_batch(
     segments = cut(get_gradient_edge(output), edges, get_gradient_edge(features))
     scores: dict[Layers, Tensor] = {}
     for setting, gradient in descend(segments, switch, torch.ones_like(output), distinct(kinds, layers)):
-        relevance = torch.zeros_like(features) if gradient is None else features.detach() * gradient
-        scores[setting] = relevance.detach().flatten(2).sum(2) if relevance.dim() > 2 else relevance.detach()
+        relevance = inputs.features * (torch.zeros_like(features) if gradient is None else gradient)
+        scores[setting] = relevance.flatten(2).sum(2) if relevance.dim() > 2 else relevance
     return layers, scores
 
 

@@ -160,7 +160,7 @@ def put(rows: list[int], units: list[int], patch: Tensor, count: int, value: Ten
     """Return a value with a patch at one component of each of these rows."""
     import torch
 
-    changed = value.detach().clone(memory_format=torch.contiguous_format)
+    changed = value.clone(memory_format=torch.contiguous_format)
     changed.view(count, -1, patch.shape[-1])[rows, units] = patch
     return changed
 

@@ -53,10 +53,10 @@ def state(module: nn.Module) -> State:
 
 def _weights(module: nn.Module) -> Iterator[tuple[str, Any]]:
     for name, parameter in module.named_parameters():
-        yield name, parameter.detach().clone()
-        yield f"{name}.grad", None if parameter.grad is None else parameter.grad.detach().clone()
+        yield name, parameter.clone()
+        yield f"{name}.grad", None if parameter.grad is None else parameter.grad.clone()
     for name, buffer in module.named_buffers():
-        yield name, buffer.detach().clone()
+        yield name, buffer.clone()
 
 
 def _flags(module: nn.Module) -> Iterator[tuple[str, Any]]:

@@ -1,0 +1,113 @@
+"""Forward passes after removals: no larger than the device likes, no more than needed, each answer in its place."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from axioms.model import probe as module
+from axioms.model.inputs import Inputs, read_inputs
+from axioms.model.module import Model
+from axioms.model.prefix import ReuseFailed, check_reuse
+from axioms.model.probe import _cheapest, probe
+from axioms.model.targets import Target
+from axioms.subjects.models.tiny import tiny
+
+
+class Summed(nn.Module):
+    """Notes how many rows each of its passes has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.passes: list[tuple[int, ...]] = []
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.passes.append(tuple(x.shape))
+        return (x * torch.arange(1, x.shape[1] + 1)).sum(dim=1, keepdim=True)
+
+
+def test_features_go_together_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At most 12 numbers in a pass, but for a few rows."""
+    summed = Summed()
+    x = torch.arange(8, dtype=torch.float64).reshape(2, 4)
+    example = torch.tensor([1, 0, 1, 1, 0])
+    removed = torch.eye(4, dtype=torch.bool)[[0, 1, 2, 3, 0]]
+    wanted = (x[example] * ~removed * torch.arange(1, 5)).sum(dim=1)
+    for numbers, few, rows, sizes in ((12, 1, 99, [3, 2]), (12, 4, 99, [4, 1]), (99, 1, 2, [2, 2, 1])):
+        monkeypatch.setitem(module.NUMBERS, "cpu", numbers)
+        monkeypatch.setattr(module, "FEW", few)
+        summed.passes.clear()
+        done: list[tuple[int, int]] = []
+        target = Target(torch.zeros(2, dtype=torch.long))
+        (found,) = probe(
+            Model(summed),
+            Inputs(x),
+            [target],
+            example,
+            removed,
+            rows=rows,
+            progress=lambda *step: done.append(step),  # noqa: B023
+        )
+        torch.testing.assert_close(found, wanted)
+        assert [shape[0] for shape in summed.passes] == sizes
+        assert [step[0] for step in done] == torch.tensor(sizes).cumsum(0).tolist()
+        assert {step[1] for step in done} == {5}
+
+
+def test_texts_of_one_length_go_together_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At most 8 tokens in a pass, none of them padding; and one text however long it is."""
+    bert = tiny(architecture="bert")
+    passes: list[tuple[int, ...]] = []
+    ids = torch.randint(3, 40, (3, 9), generator=torch.Generator().manual_seed(0))
+    mask = (torch.arange(9) < torch.tensor([[4], [9], [2]])).long()
+    inputs = read_inputs(bert, {"input_ids": ids, "attention_mask": mask}, "zero_embedding")
+    bert.register_forward_pre_hook(
+        lambda _, args, kwargs: passes.append(tuple(kwargs["input_ids"].shape)), with_kwargs=True
+    )
+    example = torch.tensor([0, 1, 2, 0, 2, 0])
+    removed = torch.zeros(6, 9, dtype=torch.bool)
+    removed[torch.arange(6), torch.tensor([0, 8, 1, 1, 0, 3])] = True
+    target, model = Target(torch.tensor([0, 1, 0])), Model(bert)
+    monkeypatch.setitem(module.TOKENS, "cpu", 8)
+    with model.at_rest(), torch.no_grad():
+        (found,) = probe(model, inputs, [target], example, removed)
+        assert passes == [(1, 9), (2, 4), (1, 4), (2, 2)]
+        for row in range(6):
+            text = inputs.select(example[row : row + 1]).without(removed[row : row + 1])
+            torch.testing.assert_close(found[row : row + 1], target.select(example[row : row + 1])(model(text)))
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=7), st.integers(1, 4), st.integers(0, 40))
+def test_passes_with_different_starts_cost_as_little_as_any(tokens: list[int], most: int, overhead: int) -> None:
+    tokens = sorted(tokens, reverse=True)
+
+    def cost(counts: tuple[int, ...]) -> int:
+        starts = [sum(counts[:place]) for place in range(len(counts))]
+        return sum(overhead + count * tokens[start] for start, count in zip(starts, counts, strict=True))
+
+    found = _cheapest(tokens, most, overhead)
+    every = [
+        counts
+        for length in range(1, len(tokens) + 1)
+        for counts in product(range(1, most + 1), repeat=length)
+        if sum(counts) == len(tokens)
+    ]
+    assert tuple(found) in every
+    assert cost(tuple(found)) == min(map(cost, every))
+
+
+def test_one_row_that_differs_is_enough_to_reuse_nothing() -> None:
+    whole = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    check_reuse(whole + 1e-14, whole, 3.0)
+    for row in range(3):
+        off = whole.clone()
+        off[row] += 0.03
+        with pytest.raises(ReuseFailed, match="differ by 1e-02 of the largest"):
+            check_reuse(off, whole, 3.0)
+    with pytest.raises(ReuseFailed):
+        check_reuse(whole * float("nan"), whole, 3.0)
