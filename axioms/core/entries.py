@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, create_model
 
+from axioms.core.errors import InputError, did_you_mean
+
 
 @dataclass(frozen=True)
 class Registered:
@@ -35,14 +37,17 @@ class Registered:
     @property
     def required(self) -> list[str]:
         """The options that have no default."""
-        parameters = _signature(self.function).parameters.values()
-        keywords = [each for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
-        return [each.name for each in keywords if each.default is inspect.Parameter.empty]
+        return [name for name, option in self._options.items() if option.default is inspect.Parameter.empty]
 
     def takes(self, option: str) -> bool:
         """Whether the function has this keyword-only parameter."""
-        parameter = _signature(self.function).parameters.get(option)
-        return parameter is not None and parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        return option in self._options
+
+    @property
+    def _options(self) -> dict[str, inspect.Parameter]:
+        """The keyword-only parameters of the function."""
+        parameters = _signature(self.function).parameters
+        return {name: each for name, each in parameters.items() if each.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
 _signature = cache(inspect.signature)
@@ -102,6 +107,19 @@ class Method(Registered):
     estimate: Callable[[Any, Any], Any] | None = None
     """Its own way from what a tap caught to what a patch would take, `estimate(tap, patch) -> effects`; by default the
     gradient under its rules times the difference."""
+
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Raise where an option is not the function's, or one that it needs is missing."""
+        parameters = _signature(self.function).parameters
+        takes_any = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values())
+        unknown = [name for name in options if name not in parameters and not takes_any]
+        if unknown:
+            raise InputError(f"{self.name!r} has no option {unknown[0]!r}.{did_you_mean(unknown[0], self._options)}")
+        missing = [name for name in self.required if name not in options]
+        if missing:
+            raise InputError(
+                f"{self.name!r} needs the option {missing[0]!r}; `axioms list methods {self.name}` says what for."
+            )
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ def attribute(
     from axioms.model.module import Model, lock_of
 
     entry = METHODS.get(method)
+    entry.check_options(options)
     model = unwrapped(model)
     wrapped = Model(model)
     taps = [Tap(at)] if at else []

@@ -104,6 +104,19 @@ def test_bad_input_is_a_sentence(inputs: Tensor | Mapping[str, Any], target: Any
         axioms.attribute(nn.Linear(3, 3), inputs, target=target)
 
 
+@pytest.mark.parametrize(
+    ("method", "options", "what"),
+    [
+        ("attnlrp", {"epsilonn": 1e-6}, r"'attnlrp' has no option 'epsilonn'. Did you mean 'epsilon'\?"),
+        ("loo", {"epsilon": 1e-6}, "'loo' has no option 'epsilon'"),
+        ("lrp", {}, "'lrp' needs the option 'rules'; `axioms list methods lrp` says what for"),
+    ],
+)
+def test_a_wrong_option_is_a_sentence(method: str, options: dict[str, Any], what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        axioms.attribute(nn.Linear(2, 2), torch.ones(1, 2), method=method, **options)
+
+
 def test_unknown_method() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'attnlrp'"):
         axioms.attribute(nn.Linear(3, 3), torch.rand(1, 3), method="attn_lrp")
