@@ -68,11 +68,11 @@ def test_the_same_seed_finds_the_same() -> None:
 
 
 def test_integrated_gradients_is_not(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    arguments = ["falsify", "--method", "integrated_gradients", "--examples", "150", "--output", str(tmp_path)]
+    arguments = ["falsify", "--method", "integrated_gradients", "--examples", "60", "--output", str(tmp_path)]
     assert main(arguments) == 0
     said = re.search(r"none found in (\d+) examples \((\d+) of them put", capsys.readouterr().out)
     assert said is not None
-    assert 100 < int(said[2]) <= int(said[1]) <= 300
+    assert 40 < int(said[2]) <= int(said[1]) <= 120  # so many expressions, and as many blocks
     assert not list(tmp_path.iterdir())
 
 
