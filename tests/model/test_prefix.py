@@ -219,9 +219,10 @@ def test_what_can_be_remembered() -> None:
     llama, given = tiny(architecture="llama"), texts("right")
     inputs = read_inputs(llama, given, "attention_mask")
     assert prefix.can_remember(llama, inputs)
-    assert not prefix.can_remember(tiny(architecture="bert"), inputs) or "past_key_values" in inspect.signature(
-        tiny(architecture="bert").forward
-    ).parameters
+    assert (
+        not prefix.can_remember(tiny(architecture="bert"), inputs)
+        or "past_key_values" in inspect.signature(tiny(architecture="bert").forward).parameters
+    )
     assert not prefix.can_remember(llama, replace(inputs, removal=Removal(kind="delete")))
     assert not prefix.can_remember(llama, replace(inputs, slot=None))
     assert not prefix.can_remember(llama, replace(inputs, fixed={**inputs.fixed, "past_key_values": 1}))

@@ -331,9 +331,7 @@ def wordy(mask: list[list[int]], position: list[int], removed: list[list[int]]) 
 def test_a_text_closes_up_where_tokens_are_taken_out() -> None:
     """The place that is read moves with its token; without that it is the next one's, or the last there is."""
     mask = [[1, 1, 1, 1, 1], [1, 1, 1, 1, 0], [1, 1, 1, 0, 0], [1, 1, 1, 1, 1]]
-    inputs, removed = wordy(
-        mask, [4, 1, 2, 2], [[0, 1, 0, 1, 0], [0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [1, 1, 0, 0, 0]]
-    )
+    inputs, removed = wordy(mask, [4, 1, 2, 2], [[0, 1, 0, 1, 0], [0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [1, 1, 0, 0, 0]])
     found = shortened(inputs, removed)
     kept = [[0, 2, 4], [0, 2, 3], [0, 1], [2, 3, 4]]
     assert found.position is not None
