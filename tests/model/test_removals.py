@@ -422,7 +422,7 @@ def test_what_a_removal_needs() -> None:
     bert = model_of("bert")
     points = torch.ones(2, 3, dtype=torch.float64)
     for kind in TEXT_KINDS:
-        with pytest.raises(InputError, match="needs an `attention_mask`|is for texts given as `input_ids`"):
+        with pytest.raises(InputError, match=r"needs an `attention_mask`|is for texts given as `input_ids`"):
             read_inputs(bert, points, kind)
     assert read_inputs(bert, points).removal.kind == "zero"
     assert read_inputs(bert, batch()).removal.kind == "attention_mask"

@@ -223,7 +223,7 @@ def single_output() -> Any:
 
 def test_what_needs_two_outputs_says_so() -> None:
     for axiom in (insertion_deletion, random_logit, target_sensitivity, linearity):
-        with pytest.raises(InputError, match="two outputs|needs a model that has them"):
+        with pytest.raises(InputError, match=r"two outputs|needs a model that has them"):
             axiom(single_output())
     with pytest.raises(InputError, match="a probability needs a model with at least two outputs"):
         rationale_drops(single_output(), [0.5], "probability", keep=True)
@@ -400,7 +400,7 @@ def test_layers_and_what_they_put_out() -> None:
         last = module.last(torch.tanh(first))
     np.testing.assert_allclose(found, torch.cat([first, last], dim=1).numpy())
     model = make_side(module, Inputs(x))[0].model
-    with pytest.raises(InputError, match="no module 'frist'. Did you mean 'first'"):
+    with pytest.raises(InputError, match=r"no module 'frist'. Did you mean 'first'"):
         representations(model, Inputs(x), ["frist"], 2)
     module.unused = nn.Linear(1, 1)
     with pytest.raises(InputError, match="called none of these modules"):
