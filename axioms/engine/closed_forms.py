@@ -97,7 +97,7 @@ def _share_of_eps(operation: Norm) -> Tensor:
 def _slope(operation: Pointwise) -> Tensor:
     """Return g'(x), entry by entry, on a copy of x: nothing that listens to the model's graph hears of it."""
     with torch.enable_grad(), torch._C.DisableTorchFunction():
-        x = operation.input.detach().clone().requires_grad_()
+        x = operation.input.clone().requires_grad_()
         value = operation.function(x.view_as(x))  # which may work in place
         (slope,) = torch.autograd.grad(value, x, torch.ones_like(value))
     return slope

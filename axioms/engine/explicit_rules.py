@@ -228,7 +228,7 @@ def norm_as_linear(step: Step) -> Tensor:
 
 
 @explicit
-def stop(step: Step, *, heads: tuple[int, ...] | None = None) -> Tensor:
+def stop(step: Step, *, heads: list[int] | tuple[int, ...] | None = None) -> Tensor:
     """A constant: nothing goes further back (CP-LRP's softmax). With `heads`, only these are constants (1-based)."""
     if heads is None:
         return step.value

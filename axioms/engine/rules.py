@@ -159,7 +159,7 @@ def _inverse_deviation(operation: Norm) -> Tensor:
 
 
 @rule("stop", on=KINDS)
-def stop(operation: Operation, *, heads: tuple[int, ...] | None = None) -> Tensor:
+def stop(operation: Operation, *, heads: list[int] | tuple[int, ...] | None = None) -> Tensor:
     """No relevance goes further back: CP-LRP's treatment of the softmax. With `heads`, only in these (1-based)."""
     value = operation.forward()
     if heads is None:

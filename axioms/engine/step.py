@@ -69,10 +69,9 @@ def sign(value: Tensor) -> Tensor:
 
 def contributions(output: Tensor, inputs: Sequence[Tensor]) -> Share:
     """Return the map from s to x_i sum_j (dz_j / dx_i) s_j: equation (1) with s = R / z, where z is linear in x."""
+
     def share(quotient: Tensor) -> list[Tensor]:
-        gradients = torch.autograd.grad(
-            output, list(inputs), quotient, retain_graph=True, materialize_grads=True
-        )
+        gradients = torch.autograd.grad(output, list(inputs), quotient, retain_graph=True, materialize_grads=True)
         # A masked logit may be -inf; it contributes nothing, and not 0 * inf.
         return [torch.where(g == 0, 0, x * g) for x, g in zip(inputs, gradients, strict=True)]
 

@@ -39,8 +39,11 @@ def test_a_method_leaves_its_inputs_alone_and_no_graph_behind(name: str, archite
         found = run_method(METHODS.get(name), model, inputs, target, None, batch_size=2, options=options)
     except (NotDefined, InputError):
         pytest.skip("not for this model")
-    for tensor in (inputs.features, found.scores, found.output, found.total):
+    for tensor in (found.scores, found.output, found.total):
         assert not tensor.requires_grad
+    with torch.enable_grad(), model.at_rest():
+        METHODS.get(name).function(model, inputs, target, **options)  # on the very tensor that it is given
+    assert not inputs.features.requires_grad
     assert inputs.features.grad is None
     with torch.no_grad(), model.at_rest():
         torch.testing.assert_close(found.output, target(model(inputs)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,10 +12,11 @@ from torch import Tensor, nn
 
 import axioms
 from axioms.model import prefix
-from axioms.model.inputs import read_inputs
+from axioms.model.inputs import Inputs, read_inputs
 from axioms.model.module import Model
 from axioms.model.notes import taking_notes
 from axioms.model.probe import OVERHEAD, probe
+from axioms.model.removals import Removal
 from axioms.model.targets import Target
 from axioms.subjects.models.tiny import tiny
 
@@ -142,3 +145,89 @@ def test_notes_are_taken_once() -> None:
         for _ in range(2):
             axioms.model.notes.note("twice")
     assert list(notes) == ["twice"]
+
+
+@pytest.mark.parametrize("kind", ["attention_mask", "zero_embedding"])
+def test_tokens_before_the_first_change_are_not_computed(kind: str) -> None:
+    """Where a token is masked nobody looks at it, so that it need not be computed either."""
+    lengths = [5, 3, 5]
+    mask = (torch.arange(5) < torch.tensor(lengths)[:, None]).long()
+    inputs = Inputs(
+        torch.zeros(3, 5, 2), {"attention_mask": mask}, removal=Removal(kind=kind), position=torch.tensor([4, 2, 4])
+    )
+    rows = [(0, []), (0, [2]), (0, [2, 3]), (0, [1, 3]), (0, [4]), (1, [0]), (1, [0, 1, 2]), (2, [0, 1, 2, 3, 4])]
+    removed = torch.zeros(len(rows), 5, dtype=torch.bool)
+    for row, (_, gone) in enumerate(rows):
+        removed[row, gone] = True
+    found = prefix.unchanged_tokens(inputs, torch.tensor([example for example, _ in rows]), removed).tolist()
+    for (example, gone), count in zip(rows, found, strict=True):
+        read = lengths[example] - 1
+        there = set(range(lengths[example]))
+        stays = there - set(gone) or {0, read}  # an empty text keeps its ends
+        first = min(gone, default=5)
+        wanted = min((place for place in range(first, 5) if place in stays or place not in gone), default=5)
+        assert count == min(wanted if kind == "attention_mask" else first, read), (example, gone)
+    last = replace(inputs, position=None)
+    everything = prefix.unchanged_tokens(last, torch.zeros(1, dtype=torch.long), torch.zeros(1, 5, dtype=torch.bool))
+    assert everything.tolist() == [4]
+
+
+class Cached(nn.Module):
+    """Takes a cache, and puts keys of some shape into it."""
+
+    def __init__(self, shape: tuple[int, ...] | None, refuses: bool = False) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(9, 2).double()
+        self.shape, self.refuses = shape, refuses
+
+    def get_input_embeddings(self) -> nn.Module:
+        return self.embedding
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, past_key_values: Any = None, **_: Any) -> Tensor:
+        if self.refuses and past_key_values is not None:
+            raise TypeError("no such cache")
+        if self.shape is not None:
+            past_key_values.update(torch.zeros(self.shape), torch.zeros(self.shape), 0)
+        return self.embedding(input_ids).sum(1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "is_kept"),
+    [((2, 1, 4, 3), True), ((2, 1, 3, 3), False), ((1, 1, 4, 3), False), ((2, 1, 4), False), (None, False)],
+)
+def test_keys_of_every_token_are_remembered_or_none(shape: tuple[int, ...] | None, is_kept: bool) -> None:
+    ids = torch.tensor([[1, 2, 3, 4], [5, 6, 7, 8]])
+    module = Cached(shape)
+    inputs = read_inputs(module, {"input_ids": ids, "attention_mask": torch.ones_like(ids)})
+    outputs, kept = prefix.run_remembering(Model(module), inputs)
+    torch.testing.assert_close(outputs, inputs.features.sum(1))
+    assert (kept is not None) == is_kept
+
+
+def test_a_cache_that_a_model_cannot_use_is_noted() -> None:
+    ids = torch.tensor([[1, 2, 3, 4]])
+    module = Cached(None, refuses=True)
+    inputs = read_inputs(module, {"input_ids": ids, "attention_mask": torch.ones_like(ids)})
+    with taking_notes() as notes:
+        outputs, kept = prefix.run_remembering(Model(module), inputs)
+    assert kept is None
+    torch.testing.assert_close(outputs, inputs.features.sum(1))
+    assert any("every removal is a whole pass" in note for note in notes)
+
+
+def test_what_can_be_remembered() -> None:
+    llama, given = tiny(architecture="llama"), texts("right")
+    inputs = read_inputs(llama, given, "attention_mask")
+    assert prefix.can_remember(llama, inputs)
+    assert (
+        not prefix.can_remember(tiny(architecture="bert"), inputs)
+        or "past_key_values" in inspect.signature(tiny(architecture="bert").forward).parameters
+    )
+    assert not prefix.can_remember(llama, replace(inputs, removal=Removal(kind="delete")))
+    assert not prefix.can_remember(llama, replace(inputs, slot=None))
+    assert not prefix.can_remember(llama, replace(inputs, fixed={**inputs.fixed, "past_key_values": 1}))
+    assert not prefix.can_remember(llama, inputs.with_features(inputs.features.bfloat16()))
+    assert prefix.can_remember(llama, inputs.with_features(inputs.features.float()))
+    assert not prefix.can_remember(llama, inputs.with_features(inputs.features.to("meta")))
+    llama.config.is_encoder_decoder = True  # type: ignore[union-attr]
+    assert not prefix.can_remember(llama, inputs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,10 +17,19 @@ from torch import Tensor, nn
 import axioms
 from axioms.core.dtypes import keep_float64
 from axioms.core.errors import InputError
-from axioms.model.inputs import read_inputs
+from axioms.model.inputs import EMBEDDINGS, Inputs, read_inputs
 from axioms.model.module import Model
 from axioms.model.probe import probe
-from axioms.model.removals import KINDS
+from axioms.model.removals import (
+    KINDS,
+    Removal,
+    ends,
+    fixed_positions,
+    last_resort,
+    moved_by_a_mask,
+    shortened,
+    without,
+)
 from axioms.model.targets import Target
 from axioms.subjects.models.tiny import tiny
 
@@ -292,3 +302,156 @@ class TestUnits:
         chunks = inputs.units(2)
         assert chunks is not None
         assert chunks.tolist() == [[0, 0, 1, 1, 2]] * 2
+
+
+def wordy(mask: list[list[int]], position: list[int], removed: list[list[int]]) -> tuple[Inputs, Tensor]:
+    """Texts whose every number says where it stands, and which of their tokens are removed."""
+    there = torch.tensor(mask)
+    number = torch.arange(there.numel()).reshape(there.shape) + 1
+    fixed = {
+        "input_ids": number,
+        "attention_mask": there,
+        "token_type_ids": number + 100,
+        "position_ids": torch.arange(there.shape[1]).expand(there.shape),
+        "scale": 3,
+        "bias": torch.ones(4),
+    }
+    inputs = Inputs(
+        torch.stack([number, -number], dim=-1).double(),
+        fixed,
+        EMBEDDINGS,
+        removal=Removal(kind="delete"),
+        position=torch.tensor(position),
+        candidates=there == 1,
+        pad=99,
+    )
+    return inputs, torch.tensor(removed).bool()
+
+
+def test_a_text_closes_up_where_tokens_are_taken_out() -> None:
+    """The place that is read moves with its token; without that it is the next one's, or the last there is."""
+    mask = [[1, 1, 1, 1, 1], [1, 1, 1, 1, 0], [1, 1, 1, 0, 0], [1, 1, 1, 1, 1]]
+    inputs, removed = wordy(mask, [4, 1, 2, 2], [[0, 1, 0, 1, 0], [0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [1, 1, 0, 0, 0]])
+    found = shortened(inputs, removed)
+    kept = [[0, 2, 4], [0, 2, 3], [0, 1], [2, 3, 4]]
+    assert found.position is not None
+    assert found.position.tolist() == [2, 1, 1, 0]
+    assert found.features.shape == (4, 3, 2)
+    assert found.fixed["attention_mask"].tolist() == [[1, 1, 1], [1, 1, 1], [1, 1, 0], [1, 1, 1]]
+    assert found.candidates is not None
+    assert found.candidates.tolist() == (found.fixed["attention_mask"] == 1).tolist()
+    assert found.fixed["position_ids"].tolist() == [[0, 1, 2]] * 4
+    assert found.fixed["input_ids"][2, 2] == 99
+    for row, places in enumerate(kept):
+        for name in ("input_ids", "token_type_ids"):
+            assert found.fixed[name][row, : len(places)].tolist() == inputs.fixed[name][row, places].tolist()
+        assert torch.equal(found.features[row, : len(places)], inputs.features[row, places])
+    assert found.fixed["scale"] == 3
+    assert torch.equal(found.fixed["bias"], torch.ones(4))
+
+
+def test_a_text_that_is_removed_altogether_keeps_its_ends_and_what_is_read() -> None:
+    mask = [[0, 1, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1], [1, 1, 0, 0, 0, 0]]
+    inputs, removed = wordy(mask, [3, 5, 1], [[1] * 6, [1, 1, 1, 1, 1, 0], [1] * 6])
+    wanted = [[0, 1, 0, 1, 1, 0], [1, 0, 0, 0, 0, 1], [1, 1, 0, 0, 0, 0]]
+    assert ends(inputs).int().tolist() == wanted
+    assert last_resort(inputs, removed).int().tolist() == [wanted[0], [0] * 6, wanted[2]]
+    masked = without(replace(inputs, removal=Removal(kind="attention_mask")), removed)
+    assert masked.fixed["attention_mask"].tolist() == [wanted[0], [0, 0, 0, 0, 0, 1], wanted[2]]
+    assert torch.equal(masked.features, inputs.features)
+    last = replace(inputs, position=None)
+    assert ends(last).int().tolist() == [[0, 1, 0, 0, 1, 0], [1, 0, 0, 0, 0, 1], [1, 1, 0, 0, 0, 0]]
+
+
+def test_something_takes_the_place_of_what_is_removed() -> None:
+    features = torch.arange(12.0).reshape(2, 3, 2)
+    removed = torch.tensor([[True, False, False], [False, True, True]])
+    zero = without(Inputs(features), removed).features
+    assert torch.equal(zero, features * ~removed[:, :, None])
+    flat = without(Inputs(features[:, :, 0]), removed).features
+    assert torch.equal(flat, features[:, :, 0] * ~removed)
+    put = torch.tensor([[-1.0, -2.0], [-3.0, -4.0]], dtype=torch.float64)
+    one = without(Inputs(features, substitutes=put), removed).features
+    assert torch.equal(one, torch.where(removed[:, :, None], put[0].float(), features))
+    drawn = torch.tensor([[[0, 1, 0], [1, 1, 1]], [[1, 1, 0], [0, 1, 0]]])
+    for draw in (0, 1):
+        several = without(Inputs(features, substitutes=put, drawn=drawn), removed, draw).features
+        for example, place in removed.nonzero().tolist():
+            assert torch.equal(several[example, place], put[drawn[example, draw, place]].float())
+        assert torch.equal(several[~removed], features[~removed])
+
+
+def test_the_mean_over_draws_is_taken() -> None:
+    model, given = model_of("bert"), batch(TEXTS[:1])
+    remove = {"kind": "resample", "draws": 3, "seed": 5}
+    inputs = read_inputs(model, given, remove)
+    target, whole = Target(torch.tensor([1])), Model(model)
+    removed = torch.zeros(1, 6, dtype=torch.bool)
+    removed[0, 2] = True
+    with whole.at_rest(), torch.no_grad():
+        (found,) = probe(whole, inputs, [target], torch.tensor([0]), removed)
+        each = [target(whole(inputs.without(removed, draw))) for draw in range(3)]
+    torch.testing.assert_close(found, torch.stack(each).mean(0))
+    assert len({float(one) for one in each}) > 1
+
+
+def named(kind: str | None, **settings: Any) -> nn.Module:
+    module = nn.Identity()
+    if kind is not None:
+        module.config = SimpleNamespace(model_type=kind, **settings)  # type: ignore[assignment]
+    return module
+
+
+def test_models_that_count_positions_over_the_mask() -> None:
+    mask = torch.tensor([[0, 1, 1, 0, 1]])
+    inputs = Inputs(torch.zeros(1, 5, 2), {"attention_mask": mask})
+    assert fixed_positions(named("opt"), inputs)["position_ids"].tolist() == [[-1, 0, 1, -1, 2]]
+    assert fixed_positions(named("bert"), inputs) == {}
+    assert fixed_positions(named(None), inputs) == {}
+    given = replace(inputs, fixed={"attention_mask": mask, "position_ids": mask})
+    assert fixed_positions(named("opt"), given) == {}
+    assert "bloom counts its positions" in moved_by_a_mask(named("bloom"))
+    assert "falcon" in moved_by_a_mask(named("falcon", alibi=True))
+    for other in (named("falcon", alibi=False), named("falcon"), named("gpt2"), named(None)):
+        assert moved_by_a_mask(other) == ""
+    with pytest.raises(InputError, match="why not"):
+        without(replace(inputs, unremovable="why not"), torch.zeros(1, 5, dtype=torch.bool))
+
+
+def test_what_a_removal_needs() -> None:
+    bert = model_of("bert")
+    points = torch.ones(2, 3, dtype=torch.float64)
+    for kind in TEXT_KINDS:
+        with pytest.raises(InputError, match=r"needs an `attention_mask`|is for texts given as `input_ids`"):
+            read_inputs(bert, points, kind)
+    assert read_inputs(bert, points).removal.kind == "zero"
+    assert read_inputs(bert, batch()).removal.kind == "attention_mask"
+    assert read_inputs(bert, batch(), "delete").pad == bert.config.pad_token_id  # type: ignore[union-attr]
+    ids = batch()["input_ids"]
+    for kind in ("attention_mask", "delete"):
+        with pytest.raises(InputError, match="of batch x tokens"):
+            read_inputs(bert, {"input_ids": ids, "attention_mask": torch.ones(4, 1, 8, 8)}, kind)
+    with pytest.raises(InputError, match="`draws` is an option of kind `resample`"):
+        read_inputs(bert, batch(), {"kind": "delete", "draws": 2})
+    with pytest.raises(InputError, match="`mask_token_id` is an option of kind `mask_token`"):
+        read_inputs(bert, batch(), {"kind": "resample", "mask_token_id": 2})
+    with pytest.raises(InputError, match="needs a tokenizer with a mask token"):
+        read_inputs(bert, {**batch(), "mask_token_id": None}, "mask_token")
+    with pytest.raises(InputError, match="at least one token that is not a special one"):
+        read_inputs(bert, {**batch(), "special_tokens_mask": torch.ones_like(ids)}, "resample")
+
+
+def test_what_takes_a_tokens_place() -> None:
+    bert = model_of("bert")
+    weight: Tensor = bert.get_input_embeddings().weight.detach()  # type: ignore[operator]
+    mine = read_inputs(bert, batch(), {"kind": "mask_token", "mask_token_id": 4}).substitutes
+    theirs = read_inputs(bert, batch(), "mask_token").substitutes
+    zero, mean = (read_inputs(bert, batch(), f"{kind}_embedding").substitutes for kind in ("zero", "mean"))
+    assert mine is not None
+    assert torch.equal(mine, weight[[4]])
+    assert theirs is not None
+    assert torch.equal(theirs, weight[[MASK_TOKEN]])
+    assert zero is not None
+    assert torch.equal(zero, torch.zeros(1, weight.shape[1], dtype=weight.dtype))
+    assert mean is not None
+    torch.testing.assert_close(mean, weight.mean(0, keepdim=True))

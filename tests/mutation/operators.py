@@ -39,7 +39,7 @@ OTHER_NAMES = {
     for one, other in (pair.split(), pair.split()[::-1])
 }
 UNNOTICED_KEYWORDS = ("device", "strict")
-COMMUTATIVE = ("min", "max", "minimum", "maximum", "equal", "isclose", "allclose")
+COMMUTATIVE = ("min", "max", "minimum", "maximum", "equal", "isclose", "allclose", "relative_gap")
 UNNOTICED_CALLS = ("dataclass", "lru_cache", "cast", "TypeVar", "isinstance", "super")
 
 

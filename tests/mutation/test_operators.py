@@ -54,6 +54,7 @@ def test_edits(line: str, operator: str, now: str) -> None:
         "x = zip(a, strict=True)",
         "'A docstring with 1 < 2.'",
         "Name = Callable[[int], int]",
+        "x = relative_gap(a, b)",
     ],
 )
 def test_what_no_run_can_notice_is_left_alone(line: str) -> None:

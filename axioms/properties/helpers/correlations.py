@@ -78,8 +78,6 @@ def _centred(scores: Values, counted: Flags) -> Values:
 def _ranks(scores: Values, counted: Flags) -> Values:
     from scipy.stats import rankdata
 
-    if counted.all():
-        return np.asarray(rankdata(scores, axis=1))
     ranks = np.zeros(scores.shape)
     for row, places in zip(range(len(scores)), counted, strict=True):
         ranks[row, places] = rankdata(scores[row, places])

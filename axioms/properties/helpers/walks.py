@@ -81,8 +81,8 @@ def _ordered(side: SideView, step: int, chunk: int | None) -> tuple[Units, list[
 
 def ranks(scores: Values, counted: Flags) -> Numbers:
     """Return the place of each unit when the lowest goes first: examples x units; places that are no unit come last."""
-    order = np.where(counted, scores, np.inf).argsort(axis=1, kind="stable")
-    return order.argsort(axis=1, kind="stable")
+    order = np.where(counted, scores, np.inf).argsort(kind="stable")
+    return order.argsort(kind="stable")
 
 
 def stops(count: int, step: int) -> list[int]:

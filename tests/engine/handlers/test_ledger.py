@@ -162,7 +162,7 @@ class Two(nn.Module):
         return self.layers[1](self.layers[0](x) + torch.tensor([10.0, 20.0], dtype=torch.float64))
 
 
-def test_every_entry_by_hand() -> None:
+def test_two_layers_and_a_position_by_hand() -> None:
     """x = (1, 2): hidden (6, 1), plus the position (16, 21), output 32 + 84 + 5."""
     x = torch.tensor([[1.0, 2.0]], dtype=torch.float64)
     book = axioms.attribute(Two(), x, method="attnlrp", ledger=True).ledger

@@ -6,7 +6,11 @@ import pytest
 import torch
 
 import axioms
-from axioms.core.errors import InputError
+from axioms.core.errors import InputError, NotDefined
+from axioms.engine.handlers.patch import outputs_with, values_at
+from axioms.engine.handlers.tap import ACTIVE, Tap, layers_of, tapping
+from axioms.model.inputs import Inputs, read_inputs
+from axioms.model.module import Model
 from axioms.subjects.models.tiny import tiny
 
 TEXT = {
@@ -50,3 +54,60 @@ def test_a_place_that_is_not_there(at: str, what: str) -> None:
 def test_a_method_that_does_not_propagate() -> None:
     with pytest.raises(InputError, match="brought no relevance to"):
         axioms.attribute(tiny(architecture="bert"), TEXT, method="loo", at="layer.1")
+
+
+PLACES = ["layer.1", "layer.2.heads", "layer.1.mlp", "layer.2.queries", "layer.1.keys", "classifier"]
+
+
+@pytest.mark.parametrize("method", ["attnlrp", "gradient", "atp", "atp_qk"])
+@pytest.mark.parametrize("at", PLACES)
+def test_relevance_at_a_place_is_a_number_for_each_value_there_and_no_graph(at: str, method: str) -> None:
+    model = tiny(architecture="bert")
+    found = axioms.attribute(model, TEXT, target=0, method=method, at=at).at
+    (value,) = values_at(Model(model), read_inputs(model, TEXT), [at])
+    assert found is not None
+    assert not found.requires_grad
+    assert bool(found.isfinite().all())
+    assert found.shape[:-1] == value.shape[:-1]
+    if method != "atp_qk" or at.split(".")[-1] not in ("queries", "keys"):
+        assert found.shape == value.shape
+
+
+@pytest.mark.parametrize("at", PLACES)
+def test_what_is_put_at_a_place_is_what_the_model_goes_on_with(at: str) -> None:
+    """The value itself changes nothing; twice the value is the slope times it, where the rest is linear in it."""
+    module = tiny(architecture="bert")
+    model, inputs = Model(module), read_inputs(module, TEXT)
+    with torch.no_grad(), model.at_rest():
+        plain = model(inputs)
+    same = outputs_with(model, inputs, {at: lambda value: value.clone()})
+    torch.testing.assert_close(same, plain)
+    (value,) = values_at(model, inputs, [at])
+    seen = []
+    moved = outputs_with(model, inputs, {at: lambda value: seen.append(value) or value * 1.001})
+    assert torch.equal(seen[0], value)
+    change = axioms.attribute(module, TEXT, target=0, method="atp", at=at).at
+    assert change is not None
+    estimated = change.flatten(1).sum(1) * 0.001
+    torch.testing.assert_close((moved - plain)[:, 0], estimated, rtol=2e-2, atol=1e-7)
+
+
+def test_places_by_name() -> None:
+    parts = {"layer.12": (12, None), "layer.3.heads": (3, "heads"), "layer.3.mlp": (3, "mlp")}
+    for at, (layer, part) in {**parts, "layer.2.queries": (2, "queries"), "layer.2.keys": (2, "keys")}.items():
+        assert (Tap(at).layer, Tap(at).part) == (layer, part)
+    for other in ("layers.3", "layer.x", "layer.3.head", "encoder.layer.3", "layer.3.heads.x"):
+        assert (Tap(other).layer, Tap(other).part) == (None, None)
+    bert, nested = tiny(architecture="bert"), torch.nn.Sequential(torch.nn.Sequential(torch.nn.ReLU()), torch.nn.ReLU())
+    assert layers_of(bert) == {1: "bert.encoder.layer.0", 2: "bert.encoder.layer.1"}
+    assert layers_of(nested) == {1: "0", 2: "1"}
+
+
+def test_taps_are_open_inside_and_closed_after() -> None:
+    tap = Tap("layer.1")
+    with tapping(tap) as taps:
+        assert taps == (tap,)
+        assert ACTIVE.get() == (tap,)
+    assert ACTIVE.get() == ()
+    with pytest.raises(NotDefined, match=r"the model has no 'layer.1.heads'"):
+        values_at(Model(torch.nn.Linear(2, 1)), Inputs(torch.ones(1, 2)), ["layer.1.heads"])
