@@ -98,13 +98,38 @@ def taylor(model: Model, inputs: Inputs, target: Target, order: Order) -> tuple[
     """Return the scores of `removal_taylor`, and the target's output, which its forward pass has computed."""
     import torch
 
+    gates = torch.ones(inputs.features.shape[:2], dtype=inputs.features.dtype, device=inputs.features.device)
+    scores, output = slopes(model, inputs, settling(target), gates, exact_blocks=order == "exact_block")
+    return shared(inputs, scores), output
+
+
+def settling(target: Target) -> Callable[[Tensor], Tensor]:
+    """Return the target as it reads outputs at open gates, which are those of the inputs as they are."""
+
     def read(outputs: Tensor) -> Tensor:
-        target.settle(outputs)  # with all gates open they are the outputs of the inputs as they are
+        target.settle(outputs)
         return target(outputs)
 
+    return read
+
+
+def taylor_both(model: Model, inputs: Inputs, target: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the scores of `removal_taylor` in both orders by one pass, and the target's output.
+
+    Where features are not removed by the attention mask there is only the first order, which then stands for both.
+    """
+    import torch
+
+    from axioms.engine.handlers.gates import gated
+
     gates = torch.ones(inputs.features.shape[:2], dtype=inputs.features.dtype, device=inputs.features.device)
-    scores, output = slopes(model, inputs, read, gates, exact_blocks=order == "exact_block")
-    return shared(inputs, scores), output
+    if inputs.removal.kind != "attention_mask":
+        scores, output = slopes(model, inputs, target, gates)
+        return shared(inputs, scores), shared(inputs, scores), output
+    gates, exact_gates = (torch.ones_like(gates).requires_grad_() for _ in range(2))
+    output = target(gated(model, inputs, gates, exact_gates=exact_gates))
+    first, exact = torch.autograd.grad(output.sum(), (gates, exact_gates))
+    return shared(inputs, first), shared(inputs, exact), output.detach()
 
 
 def slopes(

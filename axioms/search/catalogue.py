@@ -54,6 +54,7 @@ MEASURED = {
     "bypass_gain": "You et al. 2025",
     "bypass_perturbation": "You et al. 2025",
     "attention_flatness": "You et al. 2025",
+    "sink_share": "ours; sinks: Xiao et al. 2024",
     "relevance": "ours: a number worked out by hand",
     "task": "Arras et al. 2025",
     "cost": "Arras et al. 2025",

@@ -127,6 +127,7 @@ OWN: dict[str, Own] = {
     "ledger": _ledger,
     "cost": _cost,
     "attention_flatness": _observed,
+    "sink_share": _observed,
     "bypass_perturbation": _walks_of_sweep,
     "antisymmetry": _reruns(2),
     "linearity": _reruns(3),
@@ -144,7 +145,7 @@ WITHOUT_METHOD = (
     *("antisymmetry", "linearity", "scale", "sensitivity", "target_sensitivity"),
 )
 """Axioms of a method that do not look at its relevance on all examples."""
-WITH_LOO = ("loo_correlation", "bypass_gain", "attention_flatness")
+WITH_LOO = ("loo_correlation", "bypass_gain", "attention_flatness", "sink_share")
 SWEPT = ("bypass_gain", "bypass_perturbation", "attention_flatness")
 WALKED = ("perturbation", "insertion_deletion", "normalized_aopc")
 NOTHING_MORE = (

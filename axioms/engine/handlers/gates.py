@@ -33,17 +33,26 @@ NOT_GRADUAL = ("delete",)
 """Removals with nothing between there and not there."""
 
 
-def gated(model: Model, inputs: Inputs, gates: Tensor, *, exact_blocks: bool = False, draw: int = 0) -> Tensor:
+def gated(
+    model: Model,
+    inputs: Inputs,
+    gates: Tensor,
+    *,
+    exact_blocks: bool = False,
+    exact_gates: Tensor | None = None,
+    draw: int = 0,
+) -> Tensor:
     """Return the outputs with the features at their gates (batch x features), differentiable in the gates.
 
-    With `exact_blocks` the derivative of each attention is its change when that key is removed from it altogether.
-    `draw` chooses among the replacements of a removal that draws several.
+    With `exact_blocks` the derivative of each attention is its change when that key is removed from it altogether; in
+    `exact_gates`, which multiply the gates, it always is, so that one pass gives both. `draw` chooses among the
+    replacements of a removal that draws several.
     """
     kind = inputs.removal.kind
     if kind in NOT_GRADUAL:
         raise InputError(f"removal by {kind} has no gates: a token cannot be taken out by degrees that way.")
     if kind != BY_MASK:
-        if exact_blocks:
+        if exact_blocks or exact_gates is not None:
             raise NotDefined("order 'exact_block' needs removal by the attention mask.")
         everything = torch.ones(inputs.features.shape[:2], dtype=torch.bool, device=inputs.features.device)
         removed = inputs.without(everything, draw).features
@@ -51,7 +60,7 @@ def gated(model: Model, inputs: Inputs, gates: Tensor, *, exact_blocks: bool = F
         return model(inputs.with_features(removed + gates.reshape(*gates.shape, *width) * (inputs.features - removed)))
     # The features are variables only so that Q K' is known as a product of variables; no gradient is asked of them.
     features = inputs.features.detach().requires_grad_()
-    handler = KeyGates(gates, exact_blocks)
+    handler = KeyGates(gates, exact_blocks, exact_gates)
     with torch.enable_grad(), Mode(handler):
         outputs = model(inputs.with_features(features))
     if not handler.applied:
@@ -65,13 +74,13 @@ def gated(model: Model, inputs: Inputs, gates: Tensor, *, exact_blocks: bool = F
 class KeyGates(Interpreter):
     """Gates the keys of every attention over the features."""
 
-    def __init__(self, gates: Tensor, exact_blocks: bool) -> None:
+    def __init__(self, gates: Tensor, exact_blocks: bool, exact_gates: Tensor | None = None) -> None:
         super().__init__(Where())
         self.gates = gates
         self.exact_blocks = exact_blocks
         self.applied = 0
-        # Not quite zero, where a gate is shut: its logarithm must be a number.
-        self.logarithms = gates.clamp(min=torch.finfo(gates.dtype).tiny).log()
+        self.logarithms = _logarithms(gates)
+        self.exact_logarithms = None if exact_gates is None else _logarithms(exact_gates)
 
     def operate(self, operation: Operation, call: Call) -> Any:
         """Return the value of an operation, with gates where it is a softmax or an exponential of scores."""
@@ -92,19 +101,27 @@ class KeyGates(Interpreter):
         if not fits or not facts.of(scores).is_scores:
             return call.run()
         self.applied += 1
-        logarithms = self._beside(scores, dim)
+        logarithms = self._beside(self.logarithms, scores, dim)
         if self.exact_blocks:
             logarithms = _removing(scores, logarithms, dim)
+        if self.exact_logarithms is not None:
+            exact = self._beside(self.exact_logarithms, scores, dim)
+            logarithms = logarithms + _removing(scores + logarithms, exact, dim)
         return call.run() * logarithms.exp() if call.name == "exp" else call.of(scores + logarithms)
 
-    def _beside(self, scores: Tensor, dim: int) -> Tensor:
+    def _beside(self, logarithms: Tensor, scores: Tensor, dim: int) -> Tensor:
         """Return the gates' logarithms along the keys; heads may be folded into the batch."""
         folded = scores.shape[0] // len(self.gates)
-        lined = self.logarithms.repeat_interleave(folded, 0) if folded > 1 else self.logarithms
+        lined = logarithms.repeat_interleave(folded, 0) if folded > 1 else logarithms
         lined = torch.nn.functional.pad(lined, (0, scores.shape[dim] - lined.shape[1]))
         shape = [1] * scores.dim()
         shape[0], shape[dim] = scores.shape[0], scores.shape[dim]
         return lined.reshape(shape)
+
+
+def _logarithms(gates: Tensor) -> Tensor:
+    """Return their logarithms; not quite zero, where a gate is shut, because its logarithm must be a number."""
+    return gates.clamp(min=torch.finfo(gates.dtype).tiny).log()
 
 
 def _removing(scores: Tensor, logarithms: Tensor, dim: int) -> Tensor:

@@ -66,6 +66,7 @@ AXIOMS = {
     "bypass_gain": "What bypassing the softmax of some layers adds to the agreement with leave-one-out.",
     "bypass_perturbation": "The same for the area between the perturbation curves.",
     "attention_flatness": "How even the attention of each layer is.",
+    "sink_share": "The token that attention rests on gets as much relevance as its removal takes.",
     "purity": "Attributing leaves the model as it was: its outputs before and after are the same.",
     "batch_invariance": "An example gets the same relevance alone and in a batch.",
     "padding_invariance": "An example gets the same relevance with and without padding.",

@@ -13,15 +13,15 @@ from axioms.core.registry import subject
 from axioms.subjects.assets import cache_folder
 from axioms.subjects.assets.download import sha256_of
 from axioms.subjects.models import hub
-from axioms.subjects.models.language import LanguageModel
+from axioms.subjects.models.language import LanguageModel, beginning
 
 NEEDED = ("gguf", "accelerate")
 SUMS = "sha256.json"
 
 
 @subject("gguf-causal-lm")
-def gguf_causal_lm(*, asset: str, file: str) -> LanguageModel:
-    """A causal language model out of a GGUF file of an asset, dequantized."""
+def gguf_causal_lm(*, asset: str, file: str, bos: bool | None = None) -> LanguageModel:
+    """A causal language model out of a GGUF file of an asset, dequantized; `bos`: whether a text begins with it."""
     source = Path(asset) / file
     if not source.is_file():
         raise InputError(
@@ -30,7 +30,8 @@ def gguf_causal_lm(*, asset: str, file: str) -> LanguageModel:
     copy = verified_copy(
         cache_folder() / "dequantized" / f"{Path(asset).name}-{source.stem}", lambda to: _save(source, to)
     )
-    return hub.load("causal-lm", str(copy), None)
+    model = hub.load("causal-lm", str(copy), None)
+    return model if bos is None else beginning(model, bos)
 
 
 def verified_copy(folder: Path, make: Callable[[Path], None]) -> Path:

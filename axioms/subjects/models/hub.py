@@ -10,7 +10,7 @@ from typing import Any, Literal
 from axioms.core.errors import AssetMissing, InputError, did_you_mean
 from axioms.core.registry import subject
 from axioms.subjects.assets.hub import first_line, snapshot
-from axioms.subjects.models.language import LanguageModel
+from axioms.subjects.models.language import LanguageModel, beginning
 from axioms.subjects.paths import FolderOrName
 
 TASKS = {
@@ -48,9 +48,12 @@ def hub_causal_lm(*, name: FolderOrName, revision: str | None = None) -> Languag
 
 
 @subject("asset-model")
-def asset_model(*, asset: str, task: Literal["classifier", "masked-lm", "causal-lm"]) -> LanguageModel:
-    """A model in the folder of an asset, for one task."""
-    return load(task, asset, None)
+def asset_model(
+    *, asset: str, task: Literal["classifier", "masked-lm", "causal-lm"], bos: bool | None = None
+) -> LanguageModel:
+    """A model in the folder of an asset, for one task; `bos` says whether a text begins with that token."""
+    model = load(task, asset, None)
+    return model if bos is None else beginning(model, bos)
 
 
 def named_directly(name: str, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +35,19 @@ class LanguageModel:
         if self.reads == "last":
             return inputs
         return replace(inputs, position=(inputs.fixed["input_ids"] == self.tokenizer.mask_token_id).int().argmax(dim=1))
+
+
+def beginning(model: LanguageModel, bos: bool) -> LanguageModel:
+    """Return the model with a tokenizer that puts its BOS token before each text, or adds no special token."""
+    from tokenizers.processors import TemplateProcessing
+
+    name, number = model.tokenizer.bos_token, model.tokenizer.bos_token_id
+    if name is None or number is None:
+        raise InputError("this model's tokenizer has no BOS token, so `bos` cannot be set; leave it out.")
+    tokenizer = copy.deepcopy(model.tokenizer)
+    single = f"{name} $A" if bos else "$A"
+    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(single=single, special_tokens=[(name, number)])
+    return replace(model, tokenizer=tokenizer)
 
 
 @dataclass(frozen=True)

@@ -35,3 +35,32 @@ def _as_images(pixels: Tensor) -> Tensor:
     if channels * side * side != count:
         raise InputError(f"{count} pixels are no square image, neither in gray nor in {CHANNELS} colours.")
     return pixels.unflatten(1, (channels, side, side)).expand(-1, CHANNELS, -1, -1)
+
+
+class PatchClassifier(nn.Module):
+    """A ViT that takes its tokens as features: a place for [CLS], whose content is the model's own, then patches.
+
+    So that a patch can be removed by the attention mask, as a token of a text is.
+    """
+
+    def __init__(self, model: nn.Module, patch: int) -> None:
+        super().__init__()
+        self.model = model
+        self.patch = patch
+
+    def forward(self, patches: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        """Return the logits of images given as batch x (1 + patches) x pixels of a patch."""
+        images = put_together(patches[:, 1:], self.patch)
+        logits: Tensor = self.model(pixel_values=images, attention_mask=attention_mask).logits
+        return logits
+
+
+def put_together(patches: Tensor, patch: int) -> Tensor:
+    """Return square gray images (batch x 1 x side x side) of their patches (batch x patches x pixels)."""
+    side = math.isqrt(patches.shape[1])
+    if side * side != patches.shape[1] or patch * patch != patches.shape[2]:
+        raise InputError(
+            f"{patches.shape[1]} patches of {patches.shape[2]} pixels are no square image of {patch} x {patch} patches."
+        )
+    squares = patches.unflatten(2, (patch, patch)).unflatten(1, (side, side))
+    return squares.transpose(2, 3).flatten(3, 4).flatten(1, 2).unsqueeze(1)
