@@ -94,7 +94,7 @@ def _divided(step: Step, parts: Tensor, bias: Tensor) -> Tensor:
 def alone_of(operation: Operation) -> Tensor:
     """z_ij, inputs x outputs: what the map makes of each input with all others zero."""
     assert isinstance(operation, Linear)
-    x, weight, apply = operation.input.detach(), operation.weight, operation.apply
+    x, weight, apply = operation.input, operation.weight, operation.apply
     return torch.vmap(lambda alone: apply(alone, weight))(torch.diag(x.flatten()).reshape(-1, *x.shape))
 
 

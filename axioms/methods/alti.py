@@ -186,7 +186,7 @@ def _direction(model: Model, inputs: Inputs, target: Target, final: Normalized) 
     held = Composite.of({"norm": RuleRef("norm_as_linear"), "normalizer": RuleRef("stop")})
     with torch.enable_grad(), _leaf_before(model.module.get_submodule(final.path), final.input) as leaves:
         # In a context of its own: no relevance is propagated here, so nothing of it belongs in a ledger.
-        output = target(Context().run(forward, model, inputs.with_features(inputs.features.detach()), held))
+        output = target(Context().run(forward, model, inputs, held))
         gradients = torch.autograd.grad(output.sum(), leaves, allow_unused=True)
     if len(gradients) != 1 or gradients[0] is None:
         raise _unfit("its final norm is called more than once, or nothing reads it")

@@ -320,3 +320,58 @@ def test_specs_name_them(pytester: pytest.Pytester, good_spec: str) -> None:
     result = pytester.runpytest("-q", "specs")
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(["*conservation?p?*"])
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_what_captum_draws_belongs_to_the_seed_and_the_example(captum: None, seed: int) -> None:
+    """Whatever the batch: the numbers of `seed` times a million and three, and the example's place."""
+    from captum.attr import ShapleyValueSampling
+
+    model = Expression(lambda a, b, c: a * b * c + torch.tanh(a - c))
+    x = torch.rand(3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) + 1
+    found = axioms.attribute(model, x, method="captum:ShapleyValueSampling", n_samples=2, seed=seed)
+    for example in range(3):
+        torch.manual_seed(seed * 1_000_003 + example)
+        wanted = ShapleyValueSampling(lambda rows: model(rows)).attribute(x[example : example + 1], n_samples=2)
+        torch.testing.assert_close(found.scores[example : example + 1], wanted.to(x), rtol=1e-6, atol=1e-6)
+    again = axioms.attribute(model, x, method="captum:ShapleyValueSampling", n_samples=2, seed=seed, batch_size=2)
+    torch.testing.assert_close(again.scores, found.scores)
+    torch.testing.assert_close(found.total, model(x) - model(torch.zeros_like(x)))
+    state = torch.get_rng_state()
+    axioms.attribute(model, x, method="captum:ShapleyValueSampling", n_samples=2)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_windows_and_strides_count_features(captum: None) -> None:
+    model = Expression(lambda a, b, c, d: a + 10 * b + 100 * c + 1000 * d)
+    x = torch.ones(2, 4, dtype=torch.float64)
+
+    def occluded(**options: int) -> list[float]:
+        return axioms.attribute(model, x, method="captum:Occlusion", **options).scores[1].tolist()
+
+    assert occluded() == [1, 10, 100, 1000]
+    assert occluded(window=2, stride=2) == [11, 11, 1100, 1100]
+    assert occluded(window=2) == [11, (11 + 110) / 2, (110 + 1100) / 2, 1100]
+    ablated = axioms.attribute(model, x, method="captum:FeatureAblation", baselines=3.0).scores[0].tolist()
+    assert ablated == [-2, -20, -200, -2000]
+
+
+@pytest.mark.parametrize("name", ["FeatureAblation", "Occlusion"])
+def test_a_token_is_removed_as_a_whole(captum: None, name: str) -> None:
+    model = tiny(architecture="bert")
+    found = axioms.attribute(model, PADDED, target=TARGET, method=f"captum:{name}").scores
+    with torch.no_grad():
+        loo = axioms.attribute(model, PADDED, target=TARGET, method="loo", remove="zero_embedding").scores
+    there = PADDED["attention_mask"] == 1
+    torch.testing.assert_close(found[there], loo[there], rtol=1e-5, atol=1e-6)
+
+
+def test_a_composite_starts_from_the_output_or_from_one(zennit: None) -> None:
+    model = fixed_linear([[2.0, -1.0, 3.0]], None)
+    x = torch.tensor([[1.0, 2.0, 3.0]], dtype=torch.float64)
+    layer = nn.Sequential(nn.Linear(3, 1, bias=False).double())
+    layer[0].weight.data = torch.tensor([[2.0, -1.0, 3.0]], dtype=torch.float64)
+    gradient = axioms.attribute(layer, x, method="zennit:GuidedBackprop").scores
+    torch.testing.assert_close(gradient, torch.tensor([[2.0, -1.0, 3.0]], dtype=torch.float64))
+    shares = axioms.attribute(layer, x, method="zennit:EpsilonPlus").scores
+    torch.testing.assert_close(shares.sum(1), model(x)[:, 0].detach(), rtol=1e-4, atol=1e-4)

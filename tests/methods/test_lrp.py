@@ -60,6 +60,16 @@ def test_what_is_wrong_with_a_rule_is_said(rule: dict[str, Any], said: str) -> N
         RuleSpec.model_validate(rule)
 
 
+def test_a_rule_is_what_it_was_written_as() -> None:
+    made = RuleSpec.model_validate({"on": "linear", "rule": "gamma"})
+    with pytest.raises(ValidationError, match="frozen"):
+        made.rule = "stop"  # type: ignore[misc]
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        RuleSpec.model_validate({"on": "linear", "rule": "gamma", "layer": [1]})
+    with pytest.raises(ValidationError, match="valid integer"):
+        RuleSpec.model_validate({"on": "linear", "rule": "gamma", "layers": ["1"]})
+
+
 def test_a_good_rule_has_no_problem() -> None:
     assert rule_problem(Entry("linear", RuleRef("epsilon", {"epsilon": 0.1}))) is None
     problem = rule_problem(Entry("norm", RuleRef("taylor")))

@@ -101,3 +101,12 @@ def test_cp_lrp_sends_everything_to_the_values(order: str) -> None:
     output = model.out((weights @ model.value(tokens)).mean(1))[:, 1].sum()
     (gradient,) = torch.autograd.grad(output, x)
     torch.testing.assert_close(found, (x * gradient).detach())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_random_numbers_are_the_same_in_every_version_and_dtype(dtype: torch.dtype) -> None:
+    """Normal numbers in float64 from the seed times a million and three, and the example's place."""
+    found = axioms.attribute(cubic, torch.ones(3, 3, dtype=dtype), method="random", seed=5).scores
+    for place in range(3):
+        generator = torch.Generator().manual_seed(5 * 1_000_003 + place)
+        assert torch.equal(found[place], torch.randn(3, generator=generator, dtype=torch.float64).to(dtype))

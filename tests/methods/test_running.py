@@ -10,8 +10,9 @@ from torch import Tensor, nn
 
 import axioms
 from axioms.core.entries import Method
-from axioms.core.errors import AxiomsError, InputError, MethodFailed, NotDefined
+from axioms.core.errors import AxiomsError, InputError, MethodFailed, ModelChanged, NotDefined
 from axioms.core.registry import METHODS
+from axioms.engine.attribution import Decomposition
 from axioms.methods.running import check_finite, run_method, run_sweep, within_batch
 from axioms.model.inputs import Inputs, read_inputs
 from axioms.model.module import Model
@@ -118,8 +119,48 @@ def test_one_score_that_is_no_number_is_named() -> None:
     check_finite(mine, scores)
     scores[1, 2] = float("inf")
     check_finite(ours, scores)
-    with pytest.raises(MethodFailed, match="returned inf for feature 2 of example 8, and 1 of 12 scores"):
-        check_finite(mine, scores, first=7)
+    for first in (0, 7):
+        with pytest.raises(
+            MethodFailed, match=f"returned inf for feature 2 of example {first + 1}, and 1 of 12 scores"
+        ):
+            check_finite(mine, scores, first=first)
+    with pytest.raises(MethodFailed, match="of example 1,"):
+        check_finite(mine, scores)
+
+
+def test_scores_and_totals_are_numbers_whatever_a_method_returns() -> None:
+    weight = torch.ones(1, dtype=torch.float64, requires_grad=True)
+
+    def method(model: Model, inputs: Inputs, target: Target) -> Decomposition:
+        return Decomposition(inputs.features * weight, inputs.features.sum(1) * weight)
+
+    x = torch.ones(2, 3, dtype=torch.float64)
+    target = Target(torch.zeros(2, dtype=torch.long))
+    found = run_method(Method("mine", method), Model(product), Inputs(x), target, None, batch_size=1, options={})
+    assert found.total.tolist() == [3.0, 3.0]
+    assert not found.scores.requires_grad
+    assert not found.total.requires_grad
+
+
+def test_a_model_that_a_users_method_changes_is_put_back_unless_it_is_watched() -> None:
+    def careless(model: Model, inputs: Inputs, target: Target) -> Tensor:
+        model.module.weight.data += 1  # type: ignore[operator]
+        return inputs.features
+
+    class Watched(Model):
+        is_guarded = False
+
+    target = Target(torch.zeros(1, dtype=torch.long))
+    for kind, moved in ((Model, 0.0), (Watched, 1.0)):
+        module = nn.Linear(2, 1).double()
+        before = module.weight.detach().clone()
+        given = kind(module), Inputs(torch.ones(1, 2, dtype=torch.float64)), target, torch.zeros(1)
+        if kind is Model:
+            with pytest.raises(ModelChanged, match=r"method 'mine' changed the model's weights \(weight\)"):
+                run_method(Method("mine", careless), *given, batch_size=1, options={})
+        else:
+            run_method(Method("mine", careless), *given, batch_size=1, options={})
+        torch.testing.assert_close(module.weight.detach(), before + moved)
 
 
 def test_scores_have_one_of_two_shapes() -> None:

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 import torch
+from pydantic import ValidationError
 from torch import nn
 
 import axioms
 from axioms.core.errors import InputError
-from axioms.model.targets import choose
+from axioms.model.targets import LogitDifference, ProbabilityOf, choose
 from axioms.subjects.models.tiny import tiny
 
 OUTPUTS = torch.tensor([[1.0, 3.0, 2.0], [0.5, -1.0, 0.0]], dtype=torch.float64)
@@ -110,3 +111,69 @@ def test_a_difference_conserves_and_a_probability_does_not() -> None:
     torch.testing.assert_close(difference.scores.sum(1), difference.output)
     probability = axioms.attribute(model, TEXT, {"probability": "predicted"}, "cp_lrp")
     assert (probability.scores.sum(1) - probability.output).abs().min() > 1e-3
+
+
+@pytest.mark.parametrize("index", [[0, 3], [-1, 0], [3, 3], [0, -4]])
+def test_a_class_that_the_model_does_not_have(index: list[int]) -> None:
+    with pytest.raises(InputError, match="the model has 3 outputs, numbered from 0"):
+        choose(torch.tensor(index), OUTPUTS)
+    with pytest.raises(InputError, match="numbered from 0"):
+        choose({"logit_difference": index}, OUTPUTS)
+    with pytest.raises(InputError, match="numbered from 0"):
+        choose("label", OUTPUTS, torch.tensor(index))
+
+
+def test_every_class_that_it_has() -> None:
+    assert choose(torch.tensor([2, 0]), OUTPUTS)(OUTPUTS).tolist() == [2.0, 0.5]
+    assert choose(2, OUTPUTS)(OUTPUTS).tolist() == [2.0, 0.0]
+    assert choose(0, OUTPUTS[:, :1])(OUTPUTS[:, :1]).tolist() == [1.0, 0.5]
+    for wrong in (3, -1):
+        with pytest.raises(InputError, match="out of range"):
+            choose(wrong, OUTPUTS)
+    for shape in (torch.tensor([0]), torch.tensor([0, 0, 0]), torch.tensor([[0, 0]])):
+        with pytest.raises(InputError, match=r"one class per example \(2\)"):
+            choose(shape, OUTPUTS)
+    for strange in (True, 1.5, "best", None):
+        with pytest.raises(InputError, match="target must be"):
+            choose(strange, OUTPUTS)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="needs data with labels"):
+        choose("label", OUTPUTS)
+    for mapping in ({"probability": 0}, {"logit_difference": "predicted"}):
+        with pytest.raises(InputError, match="at least two outputs; this one has one"):
+            choose(mapping, OUTPUTS[:, :1])
+        assert choose(mapping, OUTPUTS[:, :2])(OUTPUTS[:, :2]).shape == (2,)
+    for mapping in ({}, {"a": 1}, {"logit_difference": [1]}, {"probability": 0, "logit_difference": [0, 1]}):
+        with pytest.raises(InputError, match="a target is a class"):
+            choose(mapping, OUTPUTS)
+    with pytest.raises(InputError, match="needs sentences of the agreement benchmark"):
+        choose({"logit_difference": "forms"}, OUTPUTS)
+    forms = torch.tensor([0, 1]), torch.tensor([2, 2])
+    assert choose({"logit_difference": "forms"}, OUTPUTS, forms=forms)(OUTPUTS).tolist() == [-1.0, -1.0]
+    assert choose("predicted", OUTPUTS.to("meta")).index.is_meta
+
+
+@pytest.mark.parametrize("wanted", [1, *MAPPINGS])
+def test_where_propagation_starts(wanted: Any) -> None:
+    """Each output times the target's slope there; the outputs themselves are left alone."""
+    outputs = OUTPUTS.clone()
+    target = choose(wanted, outputs)
+    found = target.start(outputs)
+    leaf = OUTPUTS.clone().requires_grad_()
+    (slope,) = torch.autograd.grad(target(leaf).sum(), leaf)
+    torch.testing.assert_close(found, OUTPUTS * slope)
+    assert not found.requires_grad
+    assert not outputs.requires_grad
+    with torch.no_grad():
+        torch.testing.assert_close(target.start(outputs), found)
+
+
+def test_what_a_spec_asks_for_cannot_be_changed_afterwards() -> None:
+    for made in (ProbabilityOf(probability=1), LogitDifference(logit_difference=[1, 0])):
+        with pytest.raises(ValidationError, match="frozen"):
+            made.probability = 2  # type: ignore[union-attr,misc]
+        with pytest.raises(ValidationError, match="Extra inputs"):
+            type(made).model_validate({**made.model_dump(), "more": 1})
+        assert choose(made, OUTPUTS)(OUTPUTS).shape == (2,)
+    for wrong in ([1], [1, 2, 3], ["1", 2]):
+        with pytest.raises(ValidationError):
+            LogitDifference.model_validate({"logit_difference": wrong})

@@ -160,3 +160,63 @@ def test_layers_that_two_blocks_share_are_left_alone() -> None:
 def test_without_an_example_names_decide() -> None:
     with pytest.raises(NotApplicable, match="no attention block"):
         attentions(Block(*SPLITS["fused"], sdpa))
+
+
+def scaled_by(factor: Tensor | float) -> Callable[..., Tensor]:
+    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return sdpa(q * factor, k, v)
+
+    return attend
+
+
+def with_mask(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """A mask as the fourth argument, which no layer computes."""
+    mask = torch.zeros(q.shape[-2], k.shape[-2], dtype=q.dtype)
+    return F.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).flatten(2)
+
+
+def with_computed_mask(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """A mask that is made of queries: they are read elsewhere too."""
+    mask = q.mean(-1, keepdim=True).expand(*q.shape[:-1], k.shape[-2])
+    return F.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).flatten(2)
+
+
+def with_largest(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Numbers beside places: a maximum of the keys is read beside the attention."""
+    return sdpa(q, k, v) + k.max(dim=-1)[0].unsqueeze(-1).expand_as(k).transpose(1, 2).flatten(2)
+
+
+@pytest.mark.parametrize(
+    "attend", [scaled_by(2.0), scaled_by(torch.tensor(2.0)), scaled_by(torch.tensor([2.0])), with_mask]
+)
+def test_a_scale_and_a_mask_keep_an_attention_one(attend: Callable[..., Tensor]) -> None:
+    model = Block(*SPLITS["separate"], attend).double().eval()
+    for name in ("permute_heads", "rescale_qk", "rescale_vo", "fold_vo", "fuse_qkv"):
+        _, gap = checked_rewrite(name, {}, model, read_inputs(model, X), 2)
+        assert gap < 1e-12
+
+
+@pytest.mark.parametrize("attend", [scaled_by(torch.arange(1.0, WIDTH + 1)), with_computed_mask, with_largest])
+def test_what_is_read_or_scaled_channel_by_channel_is_left_alone(attend: Callable[..., Tensor]) -> None:
+    model = Block(*SPLITS["separate"], attend).double().eval()
+    with pytest.raises(NotApplicable, match="no attention block"):
+        apply_rewrite("permute_heads", {}, model, read_inputs(model, X))
+
+
+@pytest.mark.parametrize("split", ["separate", "two in one"])
+def test_blocks_that_share_one_of_their_layers_are_left_alone(split: str) -> None:
+    """Two blocks of layers of their own, but for the queries."""
+    one, two = (Block(*SPLITS[split], sdpa).double().eval() for _ in range(2))
+    two.first[0] = one.first[0]
+
+    class Both(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.one, self.two = one, two
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.one(x) + self.two(x)
+
+    model = Both()
+    with pytest.raises(NotApplicable, match="no attention block"):
+        apply_rewrite("permute_heads", {}, model, read_inputs(model, X))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import bootstrap
 
 from axioms.verdict.measure import Measurement, aggregated, bootstrap_interval
 
@@ -86,3 +89,26 @@ def test_a_measurement_knows_scalars_vectors_and_samples() -> None:
     assert measurement.quantity("left.r.mean").value == 0.5
     assert measurement.quantity("gain").value == 0.5
     assert measurement.quantity("scores").value == [[1.0, 2.0]]
+
+
+def test_where_bca_is_undefined_percentiles_take_its_place_in_silence() -> None:
+    values = np.array([1.0, 1.0, 1.0, 1.0, 1.0 + 1e-14])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        interval = bootstrap_interval(values, confidence=0.95, seed=0)
+    assert interval is not None
+    low, high = interval
+    assert 1.0 <= low <= high <= 1.0 + 1e-14
+
+
+def test_intervals_by_scipy_and_those_that_need_none() -> None:
+    values = np.random.default_rng(0).exponential(size=20)
+    wanted = bootstrap(
+        (values,), np.mean, confidence_level=0.9, n_resamples=4000, method="BCa", rng=np.random.default_rng(7)
+    ).confidence_interval
+    assert bootstrap_interval(values, confidence=0.9, seed=7) == pytest.approx((wanted.low, wanted.high))
+    assert bootstrap_interval(values[:1], confidence=0.9, seed=7) is None
+    assert bootstrap_interval(np.array([2.0, 2.0]), confidence=0.9, seed=7) == (2.0, 2.0)
+    assert bootstrap_interval(np.array([1.0, 2.0]), confidence=0.9, seed=7) == (1.0, 2.0)
+    huge = np.array([1e20, 1e20 * (1 + 2.0**-52)])
+    assert bootstrap_interval(huge, confidence=0.9, seed=7) == tuple(huge)

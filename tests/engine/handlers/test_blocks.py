@@ -141,3 +141,26 @@ def test_a_block_that_fails_leaves_no_hooks() -> None:
 def test_it_needs_a_node() -> None:
     with pytest.raises(InputError, match="at least one node"):
         axioms.attribute(ScalarAttention(1, 1, 1), torch.ones(1, 3, dtype=torch.float64), 0, "block_lrp", nodes=0)
+
+
+def test_what_a_block_puts_out_beside_its_value_carries_no_relevance() -> None:
+    """Attention weights that are read again are constants there."""
+
+    class Reads(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = Pair()
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            value, weights = self.inner(x)
+            return (value * weights.sum()).flatten(1).sum(1, keepdim=True)
+
+    class Pair(nn.Module):
+        def forward(self, x: torch.Tensor) -> Any:
+            weights = x @ x.transpose(1, 2)
+            return weights @ x, weights
+
+    x = torch.randn(1, 3, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    found = axioms.attribute(Reads(), x, target=0, method="block_lrp", nodes=3)
+    value = Reads()(x)[0, 0].detach()
+    torch.testing.assert_close(found.scores.sum(), value)

@@ -249,3 +249,129 @@ def test_what_a_rule_computes_is_no_operation_of_the_model(monkeypatch: pytest.M
     plain = axioms.attribute(nn.Sequential(first, nn.GELU(), last), x, method="gradient_x_input").scores
     for given in scores:
         torch.testing.assert_close(given, 0.3 * plain)
+
+
+class Gated(nn.Module):
+    """x times a gate of itself, which is computed in its own place or beside it."""
+
+    def __init__(self, in_place: bool) -> None:
+        super().__init__()
+        self.in_place = in_place
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        gate = x.clone().sigmoid_() if self.in_place else x.sigmoid()
+        return (x * gate).sum(1, keepdim=True)
+
+
+def test_a_constant_that_was_written_in_place_is_one() -> None:
+    """With the gate held constant all relevance is the other factor's."""
+    x = torch.tensor([[1.0, -2.0, 0.5]], dtype=torch.float64)
+    rules = [{"on": "gate", "rule": "stop"}]
+    for in_place in (False, True):
+        found = axioms.attribute(Gated(in_place), x, method="lrp", rules=rules, base="plain").scores
+        torch.testing.assert_close(found, x * x.sigmoid())
+
+
+@pytest.fixture
+def add_rule() -> Any:
+    from axioms.core.registry import RULES, rule
+
+    added: list[str] = []
+
+    def add(name: str, function: Any) -> str:
+        rule(name, on="linear")(function)
+        added.append(name)
+        return name
+
+    yield add
+    for name in added:
+        del RULES._entries[name]
+
+
+def test_a_users_rule_is_held_to_its_value(add_rule: Any) -> None:
+    from axioms.core.errors import MethodFailed
+
+    def wrong(change: Any) -> Any:
+        return lambda operation: change(operation.forward())
+
+    x = torch.ones(2, 3, dtype=torch.float64)
+    model = nn.Linear(3, 2).double()
+
+    def run(name: str, change: Any) -> torch.Tensor:
+        add_rule(name, wrong(change))
+        return axioms.attribute(model, x, target=0, method="lrp", rules=[{"on": "linear", "rule": name}]).scores
+
+    def one_nan(value: torch.Tensor) -> torch.Tensor:
+        return torch.where(torch.arange(2) == 0, value, float("nan"))
+
+    half = run("t_half", lambda value: value.detach() + 0.5 * (value - value.detach()))
+    torch.testing.assert_close(half, 0.5 * x * model.weight[0].detach())
+    near = run("t_near", lambda value: value * (1 + 1e-5))
+    torch.testing.assert_close(near, 2 * half, rtol=1e-4, atol=1e-6)
+    for name, change, said in (
+        ("t_changed", lambda value: value * 1.1, "changed the value of the operation"),
+        ("t_nan", one_nan, "returned NaN or infinity"),
+        ("t_shape", lambda value: value[:1], r"returned shape \(1, 2\); return a tensor of shape \(2, 2\)"),
+        ("t_type", lambda value: 3, "returned int"),
+        ("t_raises", lambda value: 1 / 0, "raised ZeroDivisionError"),
+    ):
+        with pytest.raises(MethodFailed, match=said):
+            run(name, change)
+
+
+def test_a_model_that_is_no_number_somewhere_may_stay_so(add_rule: Any) -> None:
+    class Broken(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = nn.Linear(2, 2, bias=False).double()
+            self.first.weight.data = torch.tensor([[1.0, 2.0], [float("nan"), 1.0]], dtype=torch.float64)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.first(x)
+
+    name = add_rule("t_plain", lambda operation: operation.forward())
+    x = torch.ones(1, 2, dtype=torch.float64)
+    found = axioms.attribute(Broken(), x, target=0, method="lrp", rules=[{"on": "linear", "rule": name}]).scores
+    assert found[0, 1] == 2
+
+
+def test_a_users_rule_sees_every_token_of_a_long_batch(add_rule: Any) -> None:
+    from axioms.subjects.models.tiny import tiny
+
+    seen: list[tuple[int, ...]] = []
+
+    def look(operation: Any) -> torch.Tensor:
+        seen.append(tuple(operation.input.shape[:2]))
+        value: torch.Tensor = operation.forward()
+        return value
+
+    name = add_rule("t_look", look)
+    ids = torch.randint(3, 40, (20, 8), generator=torch.Generator().manual_seed(0))
+    given = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    model = tiny(architecture="bert")
+    rules = [{"on": "linear", "rule": name}]
+    found = axioms.attribute(model, given, target=0, method="lrp", rules=rules).scores
+    layers = [shape for shape in seen if shape[1:] != (16,)]
+    assert layers.count((20, 8)) == 12  # six linear maps in each of two layers, none of them cut short
+    torch.testing.assert_close(found, axioms.attribute(model, given, target=0, method="attnlrp").scores)
+
+
+class Joined(nn.Module):
+    """A class token beside what is computed, and zeros beside it."""
+
+    def __init__(self, constant: float) -> None:
+        super().__init__()
+        self.token = nn.Parameter(torch.full((1, 2), constant, dtype=torch.float64))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.cat([self.token.expand(len(x), -1), x], dim=1).sum(1, keepdim=True)
+
+
+@pytest.mark.parametrize("constant", [0.0, 1.0, 3.0])
+def test_constants_beside_variables_keep_their_share(constant: float) -> None:
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.float64)
+    book = axioms.attribute(Joined(constant), x, method="attnlrp", ledger=True).ledger
+    assert book is not None
+    assert book.absorbed("position") == pytest.approx(4 * constant)
+    assert book.unexplained == pytest.approx(0, abs=1e-12)
+    assert ("cat" in [entry.operation for entry in book.entries]) == (constant != 0)
