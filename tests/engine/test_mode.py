@@ -112,6 +112,30 @@ def test_facts_are_kept_in_place_too() -> None:
     assert facts.of(alias).is_activated
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda place, y: place.copy_(y),
+        lambda place, y: place.copy_(other=y),
+        lambda place, y: place.__setitem__(slice(None), y),
+        lambda place, y: place.scatter_(1, torch.tensor([[0, 1, 2]]), y),
+    ],
+)
+def test_what_is_written_into_a_buffer_is_known_there(write: Any) -> None:
+    def run() -> tuple[Tensor, Tensor]:
+        place, y = torch.zeros(1, 3), torch.relu(leaf())
+        write(place, y)
+        return place, y
+
+    place, y = asked(run)[1]
+    assert torch.equal(place, y)
+    assert facts.of(place).is_activated
+    with torch.no_grad():
+        varied, place = facts.vary(torch.ones(1, 3)), torch.zeros(1, 3)
+        asked(lambda: write(place, torch.relu(varied)))
+    assert facts.is_variable(place)
+
+
 def test_a_pass_without_gradients_has_variables_too() -> None:
     with torch.no_grad():
         x = facts.vary(torch.ones(1, 3))
