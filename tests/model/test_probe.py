@@ -111,3 +111,25 @@ def test_one_row_that_differs_is_enough_to_reuse_nothing() -> None:
             check_reuse(off, whole, 3.0)
     with pytest.raises(ReuseFailed):
         check_reuse(whole * float("nan"), whole, 3.0)
+
+
+def test_texts_that_become_shorter_go_together_by_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    bert = tiny(architecture="bert")
+    passes: list[tuple[int, ...]] = []
+    ids = torch.randint(3, 40, (2, 6), generator=torch.Generator().manual_seed(0))
+    mask = (torch.arange(6) < torch.tensor([[6], [4]])).long()
+    inputs = read_inputs(bert, {"input_ids": ids, "attention_mask": mask}, "delete")
+    bert.register_forward_pre_hook(
+        lambda _, args, kwargs: passes.append(tuple(kwargs["input_ids"].shape)), with_kwargs=True
+    )
+    gone = [(0, [1]), (0, [1, 2]), (1, []), (0, [0, 3, 4, 5]), (1, [0, 1]), (1, [0, 1, 2, 3])]
+    removed = torch.zeros(len(gone), 6, dtype=torch.bool)
+    for row, (_, places) in enumerate(gone):
+        removed[row, places] = True
+    example, target, model = torch.tensor([one for one, _ in gone]), Target(torch.tensor([0, 1])), Model(bert)
+    with model.at_rest(), torch.no_grad():
+        (found,) = probe(model, inputs, [target], example, removed)
+        assert passes == [(1, 5), (2, 4), (3, 2)]  # an empty text keeps its two ends
+        for row in range(len(gone)):
+            text = inputs.select(example[row : row + 1]).without(removed[row : row + 1])
+            torch.testing.assert_close(found[row : row + 1], target.select(example[row : row + 1])(model(text)))

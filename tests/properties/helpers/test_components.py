@@ -115,8 +115,8 @@ def test_words_are_replaced_and_padding_left() -> None:
     for remove in ("attention_mask", "delete"):
         with pytest.raises(InputError, match=f"removal by {remove} does not"):
             without_words(side(remove).inputs)
-    plain = Inputs(torch.ones(1, 3))
-    assert not bool(without_words(plain).features.any())
+    for shape in ((1, 3), (1, 3, 2)):
+        assert not bool(without_words(Inputs(torch.ones(shape))).features.any())
     assert alone(Inputs(torch.arange(6.0).reshape(2, 3)), 1).features.tolist() == [[3.0, 4.0, 5.0]]
 
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from axioms.rewrites.patterns.layers import Map, alternating, attribute, is_linear, oriented, replace_modules
-from axioms.rewrites.patterns.modules import InTwo, Part, SideBySide, WithZero, WrittenNorm, linear, shifted
+from axioms.rewrites.patterns.modules import CastUp, InTwo, Part, SideBySide, WithZero, WrittenNorm, linear, shifted
 from axioms.rewrites.patterns.norms import read_norm
 
 INPUTS, OUTPUTS = 3, 4
@@ -171,3 +171,17 @@ def test_a_norm_by_its_formula(affine: bool) -> None:
         assert read.is_centered == isinstance(norm, nn.LayerNorm)
         read.reset()
         torch.testing.assert_close(norm(x).detach(), type(norm)(INPUTS, 1e-3, False).double()(x))
+
+
+def test_a_layer_that_is_cast_up_stays_so() -> None:
+    plain = layer("Linear").float()
+    cast = CastUp(layer("Linear").float())
+    x = data("Linear").float()
+    assert cast.layer.weight.dtype == torch.float64
+    assert cast(x).dtype == torch.float32
+    torch.testing.assert_close(cast(x), plain(x))
+    for dtype in (torch.float16, torch.float32):
+        moved = cast.to(dtype)
+        assert moved is cast
+        assert cast.layer.weight.dtype == torch.float64
+        assert cast.weight.dtype == dtype
