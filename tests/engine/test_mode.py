@@ -210,3 +210,11 @@ def test_where_a_call_happens() -> None:
     assert [name for _, name in noting.asked] == ["linear", "ReLU", "GELU"]
     assert model[0][1].inplace
     assert all(len(part._forward_hooks) == 1 and not part._forward_pre_hooks for part in model.modules())
+
+
+def test_constants_keep_their_facts_too() -> None:
+    """What a rule has stopped is no variable any more, and still came out of an activation."""
+    held = asked(lambda: torch.relu(leaf()).detach().view(3)[:2].clone())[1]
+    assert not facts.is_variable(held)
+    assert facts.of(held).is_activated
+    assert not facts.of(asked(lambda: torch.relu(leaf()).detach() @ torch.ones(3, 2))[1]).is_activated

@@ -14,7 +14,7 @@ from axioms.model import probe as module
 from axioms.model.inputs import Inputs, read_inputs
 from axioms.model.module import Model
 from axioms.model.prefix import ReuseFailed, check_reuse
-from axioms.model.probe import _cheapest, probe
+from axioms.model.probe import _cheapest, _Questions, probe
 from axioms.model.targets import Target
 from axioms.subjects.models.tiny import tiny
 
@@ -133,3 +133,19 @@ def test_texts_that_become_shorter_go_together_by_what_is_left(monkeypatch: pyte
         for row in range(len(gone)):
             text = inputs.select(example[row : row + 1]).without(removed[row : row + 1])
             torch.testing.assert_close(found[row : row + 1], target.select(example[row : row + 1])(model(text)))
+
+
+def test_the_largest_output_that_was_seen_is_kept() -> None:
+    """Of single questions, against which reused keys are checked."""
+    x = torch.tensor([[1.0, 2.0], [-5.0, 1.0]], dtype=torch.float64)
+    model = Model(nn.Linear(2, 3).double())
+    target = Target(torch.zeros(2, dtype=torch.long))
+    nothing = torch.zeros(2, 2, dtype=torch.bool)
+    questions = _Questions(model, Inputs(x), [target], torch.arange(2), nothing)
+    with torch.no_grad():
+        sizes = model(Inputs(x)).abs().amax(dim=1).tolist()
+        questions.values(torch.arange(2))
+        assert questions.size == 0.0
+        for row in (1, 0):
+            questions.values(torch.tensor([row]))
+        assert questions.size == pytest.approx(max(sizes))

@@ -15,7 +15,7 @@ from axioms.model.inputs import Inputs, read_inputs
 from axioms.model.module import Model
 from axioms.properties.helpers import components
 from axioms.properties.helpers.components import Example, Question, alone, mean_values, put, without_words
-from axioms.properties.patching_correlation import _compared
+from axioms.properties.patching_correlation import _compared, patching_correlation
 from axioms.subjects.models.tiny import tiny
 from tests.properties.sides import make_side
 
@@ -143,3 +143,19 @@ def test_examples_of_different_sizes_are_compared() -> None:
     same = _compared(said[1::2], true[1::2])
     wanted = np.corrcoef(np.mean(said[1::2], axis=0), np.mean(true[1::2], axis=0))[0, 1]
     assert float(same["pearson_of_means"]) == pytest.approx(wanted)
+
+
+def test_estimates_are_compared_with_effects_example_by_example() -> None:
+    from axioms.core.registry import METHODS
+
+    view, bench = make_side(BERT, side().inputs, TARGET, method=METHODS.get("atp").function)
+    found = patching_correlation(view, of="mlp", layers=[2])
+    assert bench.told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    question = Question("mlp", "zero", "noising", (2,), None, 0)
+    for number in range(4):
+        example = Example(view, question, number)
+        said, true = example.estimates(), example.effects()
+        assert found["pearson"][number] == pytest.approx(np.corrcoef(said, true)[0, 1])
+    for wrong in ({"layers": [3]}, {"layers": [0]}, {"direction": "denoising"}):
+        with pytest.raises(InputError):
+            patching_correlation(view, **wrong)  # type: ignore[arg-type]
