@@ -20,6 +20,7 @@ from axioms.properties.faithfulness_correlation import faithfulness_correlation
 from axioms.properties.helpers.accounts import accounts_of
 from axioms.properties.helpers.games import game, marginals
 from axioms.properties.helpers.layers import layers_of, randomize, representations
+from axioms.properties.helpers.probing import ignored_features, interchangeable_features
 from axioms.properties.helpers.rationales import rationale_drops
 from axioms.properties.helpers.subsets import random_removals
 from axioms.properties.infidelity import infidelity
@@ -211,7 +212,7 @@ def test_the_most_relevant_are_taken_or_kept_alone(keep: bool, of: Any) -> None:
             top = np.isin(np.arange(4), order[:count])
             drops.append(read([X[row]], TARGET[row])[0] - read([without(X[row], top != keep)], TARGET[row])[0])
         assert found[row] == pytest.approx(np.mean(drops))
-    for wrong in ([], [0.0], [1.1]):
+    for wrong in ([], [0.0], [1.1], [0.5, 1.1], [0.0, 0.5]):
         with pytest.raises(InputError, match="bins are shares above 0 and up to 1"):
             rationale_drops(side, wrong, of, keep=keep)
 
@@ -303,6 +304,23 @@ def test_null_players_and_twins(by: Any) -> None:
     for axiom in (null_player, symmetry):
         with pytest.raises(NotDefined):
             axiom(side, by=by)
+
+
+def test_features_are_interchangeable_where_they_are_in_every_example() -> None:
+    class Sometimes(nn.Module):
+        def forward(self, x: Tensor, weight: Tensor) -> Tensor:
+            return (x[:, 0] + weight * x[:, 1] + 5 * x[:, 2]).unsqueeze(1)
+
+    x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=torch.float64)
+    always = make_side(Sometimes(), Inputs(x, {"weight": torch.ones(2, dtype=torch.float64)}))[0]
+    assert interchangeable_features(always) == [(0, 1)]
+    once = make_side(Sometimes(), Inputs(x, {"weight": torch.tensor([1.0, 2.0], dtype=torch.float64)}))[0]
+    assert interchangeable_features(once) == []
+    ignoring = make_side(Sometimes(), Inputs(x, {"weight": torch.tensor([0.0, 2.0], dtype=torch.float64)}))[0]
+    assert ignored_features(ignoring).tolist() == [[False, True, False], [False, False, False]]
+    wide = make_side(Constant(1.0), Inputs(torch.zeros(1, 65)))[0]
+    with pytest.raises(InputError, match="65 features are too many to try each; at most 64"):
+        ignored_features(wide)
 
 
 def test_two_outputs_and_their_maps() -> None:
