@@ -108,7 +108,7 @@ class Named(nn.Module):
         self.q_proj, self.k_proj, self.v_proj = (
             nn.Linear(4, size, has) for size, has in zip((q, k, v), bias, strict=True)
         )
-        self.o_proj = nn.Linear(4, 4)
+        self.o_proj = nn.Linear(4, 6)
         self.num_heads = heads
 
     def forward(self, x: Tensor) -> Tensor:

@@ -144,6 +144,7 @@ def test_modules_in_the_place_of_a_layer_compute_the_same(kind: str, bias: bool)
     copied = linear(weight, numbers)
     torch.testing.assert_close(copied(x).detach(), plain)
     assert copied.weight.data_ptr() != weight.data_ptr()
+    assert (copied.in_features, copied.out_features) == (INPUTS, OUTPUTS)
     for stand_in in (InTwo(one), WithZero(one)):
         torch.testing.assert_close(stand_in(x).detach(), plain)
         assert torch.equal(stand_in.weight, one.weight)  # for code that reads the weight and does not call
