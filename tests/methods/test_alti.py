@@ -15,7 +15,7 @@ from axioms.methods import alti
 from axioms.methods.alti import logit_shares
 from axioms.model.inputs import read_inputs
 from axioms.model.module import Model
-from axioms.model.targets import choose
+from axioms.model.targets import Target, choose
 from axioms.subjects.models.tiny import tiny
 
 IDS = torch.tensor([[5, 7, 11, 13, 9], [8, 30, 21, 4, 17]])
@@ -295,3 +295,14 @@ def test_contributions_do_not_depend_on_the_size_of_the_stream(scale: float) -> 
             near.append(max(0.0, float(whole.abs().sum() - (whole - term).abs().sum())))
         wanted = [one / sum(near) for one in near] if sum(near) else [float(key == token) for key in range(3)]
         torch.testing.assert_close(found[token], torch.tensor(wanted, dtype=torch.float64))
+
+
+def test_shares_are_numbers() -> None:
+    module = tiny(architecture="gpt2")
+    model, inputs = Model(module), read_inputs(module, given(IDS))
+    with torch.enable_grad(), model.at_rest():
+        shares = logit_shares(model, inputs, Target(TARGET))
+    assert not any(part.requires_grad for part in vars(shares).values())
+    assert not inputs.features.requires_grad
+    parts = shares.tokens.sum(1) + shares.initial.sum(1) + shares.mlp + shares.attention_bias + shares.head_bias
+    torch.testing.assert_close(shares.output, parts)

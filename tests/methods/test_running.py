@@ -44,6 +44,8 @@ def test_a_method_leaves_its_inputs_alone_and_no_graph_behind(name: str, archite
         assert not tensor.requires_grad
     with torch.enable_grad(), model.at_rest():
         METHODS.get(name).function(model, inputs, target, **options)  # on the very tensor that it is given
+        if METHODS.get(name).takes("engine"):
+            METHODS.get(name).function(model, inputs, target, **options, engine="explicit")
     assert not inputs.features.requires_grad
     assert inputs.features.grad is None
     with torch.no_grad(), model.at_rest():

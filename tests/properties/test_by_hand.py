@@ -18,7 +18,7 @@ from axioms.properties.attention_flatness import normalized_entropy, rank_correl
 from axioms.properties.cost import cost
 from axioms.properties.faithfulness_correlation import faithfulness_correlation
 from axioms.properties.helpers.accounts import accounts_of
-from axioms.properties.helpers.games import game, marginals
+from axioms.properties.helpers.games import game, is_nothing, marginals
 from axioms.properties.helpers.layers import layers_of, randomize, representations
 from axioms.properties.helpers.probing import ignored_features, interchangeable_features
 from axioms.properties.helpers.rationales import rationale_drops
@@ -279,6 +279,9 @@ def test_the_game_is_the_output_of_every_subset() -> None:
     for player in range(4):
         wanted = [values[:, s | 1 << player] - values[:, s] for s in range(16) if not s >> player & 1]
         np.testing.assert_allclose(marginals(values, player), np.stack(wanted, axis=1))
+    rounding, values = np.array([[1e-8, 0.0], [1e-5, 0.0]]), np.array([[0.0, -1e6], [1e6, 0.0]])
+    assert is_nothing(rounding, values).tolist() == [True, False]
+    assert is_nothing(np.zeros((1, 2)), np.zeros((1, 2))).tolist() == [True]
     thirteen, _ = make_side(Constant(1.0), Inputs(torch.zeros(1, 13)))
     with pytest.raises(InputError, match="all subsets of 13 features are too many; at most 12"):
         game(thirteen)
