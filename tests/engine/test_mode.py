@@ -209,6 +209,7 @@ def test_where_a_call_happens() -> None:
     ]
     assert [name for _, name in noting.asked] == ["linear", "ReLU", "GELU"]
     assert model[0][1].inplace
+    assert not hasattr(model[1], "inplace")
     assert all(len(part._forward_hooks) == 1 and not part._forward_pre_hooks for part in model.modules())
 
 

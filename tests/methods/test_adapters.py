@@ -402,3 +402,11 @@ def test_options_have_zennits_own_defaults(zennit: None, name: str) -> None:
     for option, default in ZENNIT[name].items():
         wanted = {"low": 0.0, "high": 1.0}.get(option, known[option].default)
         assert default == wanted, option
+
+
+def test_which_methods_change_modules_alone() -> None:
+    hooked = {"Deconvolution", "DeepLift", "GuidedBackprop", "LRP"}
+    assert {name for name in CAPTUM if METHODS.get(f"captum:{name}").on_modules} == hooked
+    assert all(METHODS.get(f"zennit:{name}").on_modules for name in ZENNIT)
+    assert not any(METHODS.get(f"lxt:{name}").on_modules for name in LXT)
+    assert METHODS.get("captum:LRP").passes is None

@@ -225,3 +225,11 @@ def test_small_batches_and_models_of_ones_own_are_differentiated_as_they_are() -
             used_inputs = given
             differentiate_short(own, given, target, compute)
             assert used[-1] is own
+
+
+def test_looking_for_a_tail_draws_no_number_of_anybody() -> None:
+    model, inputs = prepared("bert")
+    state = torch.get_rng_state()
+    with model.at_rest():
+        find_tail(model, inputs)
+    assert torch.equal(torch.get_rng_state(), state)

@@ -309,6 +309,15 @@ def test_null_players_and_twins(by: Any) -> None:
             axiom(side, by=by)
 
 
+def test_twins_in_one_example_are_enough() -> None:
+    model = Expression(lambda a, b, c: a + b + torch.tanh(c))
+    data = Inputs(torch.tensor([[1.0, 1.0, 5.0], [1.0, 2.0, 5.0]], dtype=torch.float64))
+    side, _ = make_side(model, data, method=lambda *_: torch.tensor([[3.0, 1.0, -4.0]] * 2, dtype=torch.float64))
+    found = symmetry(side, by="removal")
+    assert found["pairs"].tolist() == [1.0, 0.0]
+    assert found["relative_gap"].tolist() == [0.5, 0.0]
+
+
 def test_features_are_interchangeable_where_they_are_in_every_example() -> None:
     class Sometimes(nn.Module):
         def forward(self, x: Tensor, weight: Tensor) -> Tensor:
@@ -421,6 +430,23 @@ def test_layers_and_what_they_put_out() -> None:
         last = module.last(torch.tanh(first))
     np.testing.assert_allclose(found, torch.cat([first, last], dim=1).numpy())
     model = make_side(module, Inputs(x))[0].model
+
+    class Pair(nn.Module):
+        def forward(self, x: Tensor) -> Any:
+            return 2 * x, 3 * x
+
+    class First(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.pair = Pair()
+
+        def forward(self, x: Tensor, attention_mask: Tensor) -> Tensor:
+            return self.pair(x)[0]
+
+    mask = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0], [1, 1, 1, 0]])
+    masked = Inputs(x, {"attention_mask": mask})
+    hidden = representations(make_side(First(), masked)[0].model, masked, ["pair"], 2)
+    np.testing.assert_allclose(hidden, (2 * x * mask).numpy())  # the first of several, and nothing at padding
     with pytest.raises(InputError, match=r"no module 'frist'. Did you mean 'first'"):
         representations(model, Inputs(x), ["frist"], 2)
     module.unused = nn.Linear(1, 1)

@@ -132,3 +132,15 @@ def test_scores_are_made_of_two_variables_that_are_neither_weights_nor_scores() 
     for known, wanted in ((weights, True), (plain, False), (scores, False)):
         assert _reads_weights(product(plain, known)) == wanted
         assert _reads_weights(product(known, plain)) == wanted
+
+
+@pytest.mark.parametrize("method", ["gradient", "gradient_x_input", "attnlrp", "atp"])
+def test_features_are_left_alone_where_a_tap_is_open(method: str) -> None:
+    from axioms.core.registry import METHODS
+    from axioms.model.targets import Target
+
+    module = tiny(architecture="bert")
+    model, inputs = Model(module), read_inputs(module, TEXT)
+    with torch.enable_grad(), model.at_rest(), tapping(Tap("layer.1")):
+        METHODS.get(method).function(model, inputs, Target(torch.tensor([0, 1])))
+    assert not inputs.features.requires_grad
