@@ -208,3 +208,12 @@ def test_a_sweep_is_attnlrps() -> None:
     ).scores
     torch.testing.assert_close(swept.attributions[frozenset()].scores, plain)
     assert all(not attribution.scores.requires_grad for attribution in swept.attributions.values())
+
+
+def test_leave_one_out_reports_each_of_its_passes() -> None:
+    def loo(model: Model, inputs: Inputs, target: Target) -> Tensor:
+        scores: Tensor = METHODS.get("loo").function(model, inputs, target, rows=1)
+        return scores
+
+    assert reported(1, 1, loo) == [(1, 3), (2, 3), (1, 1)]
+    assert reported(2, 2, loo) == [(0, 2), (0, 2), (1, 2), (1, 2), (1, 2), (2, 2)]

@@ -318,6 +318,11 @@ def test_twins_in_one_example_are_enough() -> None:
     assert found["relative_gap"].tolist() == [0.5, 0.0]
 
 
+def test_what_matters_far_out_alone_is_seen() -> None:
+    side, _ = make_side(Expression(lambda a, b: a + torch.relu(b - 9)), Inputs(torch.zeros(1, 2, dtype=torch.float64)))
+    assert ignored_features(side).tolist() == [[False, False]]
+
+
 def test_features_are_interchangeable_where_they_are_in_every_example() -> None:
     class Sometimes(nn.Module):
         def forward(self, x: Tensor, weight: Tensor) -> Tensor:
