@@ -88,7 +88,7 @@ class Interpreter(Handler):
         if not varies:
             value = func(*args, **kwargs)
             if known:
-                facts.cross(row.kind, func, args, kwargs, value, path=self.where.path)
+                facts.cross(row.kind, func, args, kwargs, value)
             return value
         if not known and row.read is None and row.kind in UNREMARKABLE:  # most calls: nothing to know or to do
             return func(*args, **kwargs)

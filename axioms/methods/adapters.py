@@ -87,7 +87,7 @@ def captum(name: str, model: Model, inputs: Inputs, target: Target, **options: A
         parts = [captum(name, model, *example, **options) for example in single]
         return Decomposition(*(torch.cat(columns) for columns in zip(*parts, strict=True)))
     explained = as_module(model, inputs, target)
-    features = inputs.features.detach().clone().requires_grad_()
+    features = inputs.features.clone().requires_grad_()
     example = torch.arange(len(inputs), device=features.device)
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Setting .*hooks", UserWarning)
@@ -137,7 +137,7 @@ def _hooked(model: Model, inputs: Inputs, target: Target, composite: Any, *, sta
     import torch
 
     explained = as_module(model, inputs, target)
-    features = inputs.features.detach().clone().requires_grad_()
+    features = inputs.features.clone().requires_grad_()
     with composite.context(explained) as hooked:
         output = hooked(features, torch.arange(len(inputs), device=features.device))
         start = torch.ones_like(output) if starts_from_one else output

@@ -202,7 +202,7 @@ def _leaf_before(module: nn.Module, expected: Tensor) -> Iterator[list[Tensor]]:
         if not args or args[0].shape != expected.shape:
             raise _unfit("its final norm is not a module of its own")
         leaves.append(args[0].detach().requires_grad_())
-        return (leaves[-1], *args[1:])
+        return (leaves[-1],)
 
     handle = module.register_forward_pre_hook(hook)
     try:

@@ -35,7 +35,7 @@ def class_method(path: str) -> Method:
     made_of: Any = kind
 
     def function(model: Model, inputs: Inputs, target: Target, **options: Any) -> Any:
-        features = inputs.features.detach().clone().requires_grad_()
+        features = inputs.features.clone().requires_grad_()
         try:
             scores = made_of(_as_module(model, inputs, target)).attribute(features, target=0, **options)
         except Exception as error:

@@ -48,7 +48,7 @@ def degree_composite(epsilon: float = 0.0) -> Composite:
     return attnlrp_composite(epsilon).then(by_degree, *SELECTIVE_SCAN)
 
 
-@method("degree_lrp", passes=1, composite=degree_composite, settles=True)
+@method("degree_lrp", composite=degree_composite, settles=True)
 def degree_lrp(model: Model, inputs: Inputs, target: Target, *, epsilon: float = 0.0) -> Tensor:
     """AttnLRP with products split by polynomial degree: on homogeneous graphs, Gradient x Input / degree."""
     from axioms.engine.handlers.propagate import propagate

@@ -45,7 +45,7 @@ Order = Literal["first", "exact_block"]
 """The derivative itself, or with the exact change of each attention in place of its derivative."""
 
 
-@method("removal_taylor", passes=1, settles=True)
+@method("removal_taylor", settles=True)
 def removal_taylor(model: Model, inputs: Inputs, target: Target, *, order: Order = "first") -> Tensor:
     """The derivative of the output with respect to each feature's removal gate, at the gates wide open.
 

@@ -50,7 +50,7 @@ def differentiate_inside(model: Model, inputs: Inputs, target: Target) -> Tensor
     return differentiate_at_taps(target(outputs).sum(), features)
 
 
-@method("gradient", passes=1, composite=plain_composite, settles=True, estimate=slope)
+@method("gradient", composite=plain_composite, settles=True, estimate=slope)
 def gradient(model: Model, inputs: Inputs, target: Target) -> Tensor:
     """The gradient itself (Simonyan et al. 2014), summed over the width of an embedding.
 
@@ -59,7 +59,7 @@ def gradient(model: Model, inputs: Inputs, target: Target) -> Tensor:
     return differentiate_inside(model, inputs, target)
 
 
-@method("gradient_x_input", passes=1, composite=plain_composite, settles=True)
+@method("gradient_x_input", composite=plain_composite, settles=True)
 def gradient_x_input(model: Model, inputs: Inputs, target: Target) -> Tensor:
     """Gradient times input (Shrikumar et al. 2016)."""
     return inputs.features * differentiate_inside(model, inputs, target)

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from axioms.model.targets import Target
 
 
-@method("gradient_l1", passes=1, composite=plain_composite, settles=True)
+@method("gradient_l1", composite=plain_composite, settles=True)
 def gradient_l1(model: Model, inputs: Inputs, target: Target) -> Tensor:
     """The L1 norm of the gradient over the width of each feature."""
     return _over_width(differentiate(model, inputs, target).abs())
 
 
-@method("gradient_l2", passes=1, composite=plain_composite, settles=True)
+@method("gradient_l2", composite=plain_composite, settles=True)
 def gradient_l2(model: Model, inputs: Inputs, target: Target) -> Tensor:
     """The squared L2 norm of the gradient over the width of each feature.
 

@@ -136,7 +136,7 @@ def alpha1_beta0_composite() -> Composite:
     return attnlrp_composite().then(Entry("linear", RuleRef("alpha1_beta0")))
 
 
-@method("attnlrp", passes=1, composite=attnlrp_composite, settles=True)
+@method("attnlrp", composite=attnlrp_composite, settles=True)
 def attnlrp(
     model: Model,
     inputs: Inputs,
@@ -157,7 +157,7 @@ def attnlrp(
     return _relevance(model, inputs, target, composite, engine)
 
 
-@method("cp_lrp", passes=1, composite=cp_lrp_composite, settles=True)
+@method("cp_lrp", composite=cp_lrp_composite, settles=True)
 def cp_lrp(model: Model, inputs: Inputs, target: Target, *, epsilon: float = 0.0, engine: Engine = "fast") -> Tensor:
     """CP-LRP (Ali et al. 2022): the softmax is a constant, so that O = A V passes relevance to V alone.
 
@@ -167,7 +167,7 @@ def cp_lrp(model: Model, inputs: Inputs, target: Target, *, epsilon: float = 0.0
     return _relevance(model, inputs, target, cp_lrp_composite(epsilon), engine)
 
 
-@method("lrp_epsilon", passes=1, composite=epsilon_composite, settles=True)
+@method("lrp_epsilon", composite=epsilon_composite, settles=True)
 def lrp_epsilon(
     model: Model, inputs: Inputs, target: Target, *, epsilon: float = 1e-6, engine: Engine = "fast"
 ) -> Tensor:
@@ -175,19 +175,19 @@ def lrp_epsilon(
     return _relevance(model, inputs, target, epsilon_composite(epsilon), engine)
 
 
-@method("lrp_gamma", passes=1, composite=gamma_composite, settles=True)
+@method("lrp_gamma", composite=gamma_composite, settles=True)
 def lrp_gamma(model: Model, inputs: Inputs, target: Target, *, gamma: float = 0.25, engine: Engine = "fast") -> Tensor:
     """AttnLRP with the gamma rule in linear maps: contributions with the output's sign count more."""
     return _relevance(model, inputs, target, gamma_composite(gamma), engine)
 
 
-@method("lrp_alpha1_beta0", passes=1, composite=alpha1_beta0_composite, settles=True)
+@method("lrp_alpha1_beta0", composite=alpha1_beta0_composite, settles=True)
 def lrp_alpha1_beta0(model: Model, inputs: Inputs, target: Target, *, engine: Engine = "fast") -> Tensor:
     """AttnLRP with positive contributions only in linear maps (Bach et al. 2015)."""
     return _relevance(model, inputs, target, alpha1_beta0_composite(), engine)
 
 
-@method("lrp", passes=1, settles=True)
+@method("lrp", settles=True)
 def lrp(
     model: Model,
     inputs: Inputs,
@@ -243,7 +243,7 @@ def composite_method(name: str, composite: Composite | Callable[..., Composite])
     caller = sys._getframe(1)
     function.__module__, function.__qualname__ = caller.f_globals.get("__name__", ""), name
     function.__place__ = (caller.f_code.co_filename, caller.f_lineno)
-    method(name, passes=1, composite=build, validate=validate, settles=True)(function)
+    method(name, composite=build, validate=validate, settles=True)(function)
     return METHODS.get(name)
 
 

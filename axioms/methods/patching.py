@@ -41,13 +41,13 @@ def relp_composite(attention: Attention = "gradient") -> Composite:
     return Composite.of(rules).then(half, *frozen, *SELECTIVE_SCAN, WRITTEN_SWISH)
 
 
-@method("atp", passes=1, composite=plain_composite, settles=True, estimate=difference)
+@method("atp", composite=plain_composite, settles=True, estimate=difference)
 def atp(model: Model, inputs: Inputs, target: Target) -> Tensor:
     """Attribution patching (Nanda 2023): the gradient times the difference to the patch, at the input to zero."""
     return inputs.features * differentiate_inside(model, inputs, target)
 
 
-@method("atp_qk", passes=1, composite=plain_composite, settles=True, estimate=recomputed_softmax)
+@method("atp_qk", composite=plain_composite, settles=True, estimate=recomputed_softmax)
 def atp_qk(model: Model, inputs: Inputs, target: Target) -> Tensor:
     """AtP with the QK fix of AtP* (Kramar et al. 2024): where queries or keys are patched, the softmax is recomputed.
 
@@ -56,7 +56,7 @@ def atp_qk(model: Model, inputs: Inputs, target: Target) -> Tensor:
     return inputs.features * differentiate_inside(model, inputs, target)
 
 
-@method("relp", passes=1, composite=relp_composite, settles=True, estimate=difference)
+@method("relp", composite=relp_composite, settles=True, estimate=difference)
 def relp(model: Model, inputs: Inputs, target: Target, *, attention: Attention = "gradient") -> Tensor:
     """RelP (Jafari et al. 2025): LRP at the place, times the difference to the patch in place of the value.
 

@@ -24,7 +24,7 @@ LEARNED = ("wpe", "position_embeddings", "embed_positions", "position_embedding"
 """Names of modules that return a vector per position, which is added to the tokens' embeddings."""
 
 
-@method("pa_lrp", passes=1, composite=attnlrp_composite, settles=True)
+@method("pa_lrp", composite=attnlrp_composite, settles=True)
 def pa_lrp(
     model: Model,
     inputs: Inputs,

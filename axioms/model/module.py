@@ -138,7 +138,7 @@ def reading_at(module: nn.Module, shape: torch.Size, rows: Tensor, place: Tensor
         if not args or not isinstance(args[0], Tensor) or args[0].dim() != 3 or args[0].shape[:2] != shape:
             return None
         gathered.append(head)
-        return (args[0][rows, place].unsqueeze(1), *args[1:])
+        return (args[0][rows, place].unsqueeze(1),)
 
     if not isinstance(head, nn.Module):
         yield gathered

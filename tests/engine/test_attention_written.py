@@ -48,34 +48,43 @@ def test_a_query_that_sees_nothing_reads_nothing() -> None:
 
 
 a, b, c = drawn(2, 3, 4), drawn(2, 4, 5), drawn(2, 3, 5)
-OTHERS: dict[str, tuple[Any, Any]] = {
-    "linear": (compounds.linear(a, drawn(5, 4), drawn(5)), F.linear(a, drawn(5, 4), drawn(5))),
-    "linear without bias": (compounds.linear(a, drawn(5, 4)), F.linear(a, drawn(5, 4))),
-    "addmm": (
-        compounds.addmm(c[0], a[0], b[0], beta=2, alpha=3),
-        torch.addmm(c[0], a[0], b[0], beta=2, alpha=3),
-    ),
-    "addmm by default": (compounds.addmm(c[0], a[0], b[0]), torch.addmm(c[0], a[0], b[0])),
-    "baddbmm": (compounds.baddbmm(c, a, b, beta=2, alpha=3), torch.baddbmm(c, a, b, beta=2, alpha=3)),
-    "baddbmm by default": (compounds.baddbmm(c, a, b), torch.baddbmm(c, a, b)),
-    "addcmul": (compounds.addcmul(a, a + 1, a - 2, value=3), torch.addcmul(a, a + 1, a - 2, value=3)),
-    "addcmul by default": (compounds.addcmul(a, a + 1, a - 2), torch.addcmul(a, a + 1, a - 2)),
-    "outer": (compounds.outer(a[0, 0], c[0, 0]), torch.outer(a[0, 0], c[0, 0])),
-    "glu": (compounds.glu(a), F.glu(a)),
-    "glu of another dimension": (compounds.glu(a, 0), F.glu(a, 0)),
-    "iterate": (torch.stack(list(compounds.iterate(a))), a),
+GIVEN: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
+    "linear": ((a, drawn(5, 4), drawn(5)), {}),
+    "linear, without bias": ((a, drawn(5, 4)), {}),
+    "addmm": ((c[0], a[0], b[0]), {}),
+    "addmm, scaled": ((c[0], a[0], b[0]), {"beta": 2, "alpha": 3}),
+    "baddbmm": ((c, a, b), {}),
+    "baddbmm, scaled": ((c, a, b), {"beta": 2, "alpha": 3}),
+    "addcmul": ((a, a + 1, a - 2), {}),
+    "addcmul, scaled": ((a, a + 1, a - 2), {"value": 3}),
+    "outer": ((a[0, 0], c[0, 0]), {}),
+    "glu": ((a,), {}),
+    "glu, of another dimension": ((a, 0), {}),
+    **{
+        f"{name}, {number}": ((a, *given), named)
+        for name in ("var_mean", "std_mean")
+        for number, (given, named) in enumerate(
+            [
+                ((), {}),
+                ((1,), {}),
+                (((0, 2),), {}),
+                ((1, False), {}),
+                ((True,), {}),
+                ((), {"dim": -1, "keepdim": True}),
+                ((), {"dim": 0, "correction": 0}),
+                ((), {"dim": 1, "unbiased": False, "keepdim": True}),
+            ]
+        )
+    },
 }
-for function in ("var_mean", "std_mean"):
-    for given in ((), (1,), ((0, 2),), (1, False), (True,)):
-        OTHERS[f"{function}{given}"] = getattr(compounds, function)(a, *given), getattr(torch, function)(a, *given)
-    for named in (
-        {"dim": -1, "keepdim": True},
-        {"dim": 0, "correction": 0},
-        {"dim": 1, "unbiased": False, "keepdim": True},
-    ):
-        OTHERS[f"{function}{named}"] = getattr(compounds, function)(a, **named), getattr(torch, function)(a, **named)
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("name", GIVEN)
 def test_others(name: str) -> None:
-    torch.testing.assert_close(*OTHERS[name])
+    function, (args, kwargs) = name.split(",")[0], GIVEN[name]
+    theirs = getattr(torch, function, None) or getattr(F, function)
+    torch.testing.assert_close(getattr(compounds, function)(*args, **kwargs), theirs(*args, **kwargs))
+
+
+def test_a_loop_over_a_tensor() -> None:
+    assert torch.equal(torch.stack(list(compounds.iterate(a))), a)

@@ -8,7 +8,7 @@ import torch
 from axioms.engine import facts
 from axioms.engine.explicit_rules import epsilon, explicit_rule
 from axioms.engine.operations import Softmax
-from axioms.engine.step import Step
+from axioms.engine.step import Step, sign
 from tests.engine.rule_cases import CASES, drawn, relevance
 
 NOT_PRINTED = ("degree", "held", "var", "sigmoid", "act(y)")
@@ -37,3 +37,8 @@ def test_printed_rules_agree_with_those_on_gradients(name: str) -> None:
         assert held is not None
         heads = [head for head in range(value.shape[1]) if bool(held[:, head].all())]
         assert heads == [head - 1 for head in case.options["heads"]]
+
+
+def test_the_sign_of_nothing_is_positive() -> None:
+    assert sign(torch.tensor([-2.0, 0.0, 3.0])).tolist() == [-1.0, 1.0, 1.0]
+    assert sign(torch.zeros(1, dtype=torch.float64)).dtype == torch.float64

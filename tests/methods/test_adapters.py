@@ -375,3 +375,38 @@ def test_a_composite_starts_from_the_output_or_from_one(zennit: None) -> None:
     torch.testing.assert_close(gradient, torch.tensor([[2.0, -1.0, 3.0]], dtype=torch.float64))
     shares = axioms.attribute(layer, x, method="zennit:EpsilonPlus").scores
     torch.testing.assert_close(shares.sum(1), model(x)[:, 0].detach(), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", CAPTUM)
+def test_options_have_captums_own_defaults(captum: None, name: str) -> None:
+    """But for the baseline, which is a number here, and for windows and strides, which count features."""
+    import inspect
+
+    import captum.attr
+
+    known = inspect.signature(getattr(captum.attr, name).attribute).parameters
+    own = {"baselines": 0.0, "window": 1, "stride": 1, "seed": 0}
+    for option, default in CAPTUM[name].items():
+        assert default == own.get(option, known[option].default if option in known else None), option
+        assert option in own or option in known
+
+
+@pytest.mark.parametrize("name", ZENNIT)
+def test_options_have_zennits_own_defaults(zennit: None, name: str) -> None:
+    """But for the box of the input, which zennit wants stated."""
+    import inspect
+
+    import zennit.composites
+
+    known = inspect.signature(getattr(zennit.composites, name)).parameters
+    for option, default in ZENNIT[name].items():
+        wanted = {"low": 0.0, "high": 1.0}.get(option, known[option].default)
+        assert default == wanted, option
+
+
+def test_which_methods_change_modules_alone() -> None:
+    hooked = {"Deconvolution", "DeepLift", "GuidedBackprop", "LRP"}
+    assert {name for name in CAPTUM if METHODS.get(f"captum:{name}").on_modules} == hooked
+    assert all(METHODS.get(f"zennit:{name}").on_modules for name in ZENNIT)
+    assert not any(METHODS.get(f"lxt:{name}").on_modules for name in LXT)
+    assert METHODS.get("captum:LRP").passes is None

@@ -15,7 +15,7 @@ from axioms.methods import alti
 from axioms.methods.alti import logit_shares
 from axioms.model.inputs import read_inputs
 from axioms.model.module import Model
-from axioms.model.targets import choose
+from axioms.model.targets import Target, choose
 from axioms.subjects.models.tiny import tiny
 
 IDS = torch.tensor([[5, 7, 11, 13, 9], [8, 30, 21, 4, 17]])
@@ -273,3 +273,36 @@ def test_rows_at_a_time_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_models_it_does_not_fit_are_refused(architecture: str, reason: str) -> None:
     with pytest.raises(InputError, match=f"pre-norm decoders.*{reason}"):
         axioms.attribute(tiny(architecture=architecture), given(IDS), target=0, method="alti_logit")
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_contributions_do_not_depend_on_the_size_of_the_stream(scale: float) -> None:
+    """Of each output of a block, the inputs that it is near to; a row of which nothing is near stays with itself."""
+    generator = torch.Generator().manual_seed(0)
+    before = torch.randn(1, 3, 4, generator=generator, dtype=torch.float64)
+    weights = torch.rand(1, 2, 3, 3, generator=generator, dtype=torch.float64).tril()
+    vectors = torch.randn(1, 2, 3, 4, generator=generator, dtype=torch.float64)
+    after = before + torch.einsum("bhts,bhsd->btd", weights, vectors)
+    after[0, 1] = -50 * after[0, 1]
+    layer = alti._Layer(scale * before, scale * after, weights, scale * vectors, torch.zeros(4, dtype=torch.float64))
+    found = alti._contributions(layer)[0]
+    for token in range(3):
+        near = []
+        for key in range(3):
+            term = sum(weights[0, head, token, key] * vectors[0, head, key] for head in range(2))
+            term = term + (before[0, token] if key == token else 0)
+            whole = after[0, token]
+            near.append(max(0.0, float(whole.abs().sum() - (whole - term).abs().sum())))
+        wanted = [one / sum(near) for one in near] if sum(near) else [float(key == token) for key in range(3)]
+        torch.testing.assert_close(found[token], torch.tensor(wanted, dtype=torch.float64))
+
+
+def test_shares_are_numbers() -> None:
+    module = tiny(architecture="gpt2")
+    model, inputs = Model(module), read_inputs(module, given(IDS))
+    with torch.enable_grad(), model.at_rest():
+        shares = logit_shares(model, inputs, Target(TARGET))
+    assert not any(part.requires_grad for part in vars(shares).values())
+    assert not inputs.features.requires_grad
+    parts = shares.tokens.sum(1) + shares.initial.sum(1) + shares.mlp + shares.attention_bias + shares.head_bias
+    torch.testing.assert_close(shares.output, parts)

@@ -76,3 +76,53 @@ def test_a_request_has_all_that_the_other_process_needs(tmp_path: Path) -> None:
     assert request["config"]["model_type"] == "llama"
     with pytest.raises(NotDefined, match="for language models of transformers alone"):
         write_request(tmp_path, NAME, Model(torch.nn.Linear(2, 2)), Inputs(torch.ones(1, 2)), target)
+
+
+def test_a_request_goes_out_and_its_answer_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    import axioms
+    from axioms.methods import lxt
+
+    module = tiny(architecture="llama")
+    ids = torch.tensor([[5, 9, 13], [4, 7, 8]])
+    asked: list[tuple[str, str]] = []
+
+    def run(python: str, folder: Path, name: str) -> None:
+        asked.append((python, name))
+        tensors = load_file(folder / "request.safetensors")
+        with torch.no_grad():
+            outputs = module(input_ids=ids, attention_mask=torch.ones_like(ids)).logits[:, -1]
+        save_file({"outputs": outputs.contiguous(), "relevance": tensors["features"]}, folder / "answer.safetensors")
+        (folder / "answer.json").write_text("{}")
+
+    monkeypatch.setattr(lxt, "_run", run)
+    monkeypatch.setenv(lxt.PYTHON, "there/python")
+    given = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    found = axioms.attribute(module, given, method=f"lxt:{NAME}").scores
+    torch.testing.assert_close(found, read_inputs(module, given).features.sum(2))
+    assert asked == [("there/python", NAME)]
+    monkeypatch.delenv(lxt.PYTHON)
+    with pytest.raises(MissingPackage):
+        axioms.attribute(module, given, method=f"lxt:{NAME}")
+
+
+def test_the_other_process_is_run_and_its_silence_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    from axioms.methods import lxt
+
+    worker = tmp_path / "given.py"
+    monkeypatch.setattr(lxt, "WORKER", worker)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    worker.write_text("import sys, pathlib; pathlib.Path(sys.argv[1], 'answer.json').write_text('{}')")
+    lxt._run(sys.executable, folder, NAME)
+    assert (folder / "answer.json").read_text() == "{}"
+    (folder / "answer.json").unlink()
+    worker.write_text("import sys; print('first\\nlast\\n', file=sys.stderr); sys.exit(3)")
+    with pytest.raises(InputError, match="ended with code 3 and no answer: last"):
+        lxt._run(sys.executable, folder, NAME)
+    worker.write_text("")
+    with pytest.raises(InputError, match="it said nothing"):
+        lxt._run(sys.executable, folder, NAME)
+    with pytest.raises(MissingPackage, match="cannot run"):
+        lxt._run(str(tmp_path / "none"), folder, NAME)

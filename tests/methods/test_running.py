@@ -44,6 +44,8 @@ def test_a_method_leaves_its_inputs_alone_and_no_graph_behind(name: str, archite
         assert not tensor.requires_grad
     with torch.enable_grad(), model.at_rest():
         METHODS.get(name).function(model, inputs, target, **options)  # on the very tensor that it is given
+        if METHODS.get(name).takes("engine"):
+            METHODS.get(name).function(model, inputs, target, **options, engine="explicit")
     assert not inputs.features.requires_grad
     assert inputs.features.grad is None
     with torch.no_grad(), model.at_rest():
@@ -206,3 +208,12 @@ def test_a_sweep_is_attnlrps() -> None:
     ).scores
     torch.testing.assert_close(swept.attributions[frozenset()].scores, plain)
     assert all(not attribution.scores.requires_grad for attribution in swept.attributions.values())
+
+
+def test_leave_one_out_reports_each_of_its_passes() -> None:
+    def loo(model: Model, inputs: Inputs, target: Target) -> Tensor:
+        scores: Tensor = METHODS.get("loo").function(model, inputs, target, rows=1)
+        return scores
+
+    assert reported(1, 1, loo) == [(1, 3), (2, 3), (1, 1)]
+    assert reported(2, 2, loo) == [(0, 2), (0, 2), (1, 2), (1, 2), (1, 2), (2, 2)]

@@ -187,7 +187,9 @@ class Cached(nn.Module):
         if self.refuses and past_key_values is not None:
             raise TypeError("no such cache")
         if self.shape is not None:
-            past_key_values.update(torch.zeros(self.shape), torch.zeros(self.shape), 0)
+            whole = (*input_ids.shape[:1], 1, input_ids.shape[1], 3)
+            past_key_values.update(torch.zeros(whole), torch.zeros(whole), 0)
+            past_key_values.update(torch.zeros(self.shape), torch.zeros(self.shape), 1)
         return self.embedding(input_ids).sum(1)
 
 

@@ -14,7 +14,7 @@ from axioms.model import probe as module
 from axioms.model.inputs import Inputs, read_inputs
 from axioms.model.module import Model
 from axioms.model.prefix import ReuseFailed, check_reuse
-from axioms.model.probe import _cheapest, probe
+from axioms.model.probe import _cheapest, _Questions, probe
 from axioms.model.targets import Target
 from axioms.subjects.models.tiny import tiny
 
@@ -111,3 +111,41 @@ def test_one_row_that_differs_is_enough_to_reuse_nothing() -> None:
             check_reuse(off, whole, 3.0)
     with pytest.raises(ReuseFailed):
         check_reuse(whole * float("nan"), whole, 3.0)
+
+
+def test_texts_that_become_shorter_go_together_by_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    bert = tiny(architecture="bert")
+    passes: list[tuple[int, ...]] = []
+    ids = torch.randint(3, 40, (2, 6), generator=torch.Generator().manual_seed(0))
+    mask = (torch.arange(6) < torch.tensor([[6], [4]])).long()
+    inputs = read_inputs(bert, {"input_ids": ids, "attention_mask": mask}, "delete")
+    bert.register_forward_pre_hook(
+        lambda _, args, kwargs: passes.append(tuple(kwargs["input_ids"].shape)), with_kwargs=True
+    )
+    gone = [(0, [1]), (0, [1, 2]), (1, []), (0, [0, 3, 4, 5]), (1, [0, 1]), (1, [0, 1, 2, 3])]
+    removed = torch.zeros(len(gone), 6, dtype=torch.bool)
+    for row, (_, places) in enumerate(gone):
+        removed[row, places] = True
+    example, target, model = torch.tensor([one for one, _ in gone]), Target(torch.tensor([0, 1])), Model(bert)
+    with model.at_rest(), torch.no_grad():
+        (found,) = probe(model, inputs, [target], example, removed)
+        assert passes == [(1, 5), (2, 4), (3, 2)]  # an empty text keeps its two ends
+        for row in range(len(gone)):
+            text = inputs.select(example[row : row + 1]).without(removed[row : row + 1])
+            torch.testing.assert_close(found[row : row + 1], target.select(example[row : row + 1])(model(text)))
+
+
+def test_the_largest_output_that_was_seen_is_kept() -> None:
+    """Of single questions, against which reused keys are checked."""
+    x = torch.tensor([[1.0, 2.0], [-5.0, 1.0]], dtype=torch.float64)
+    model = Model(nn.Linear(2, 3).double())
+    target = Target(torch.zeros(2, dtype=torch.long))
+    nothing = torch.zeros(2, 2, dtype=torch.bool)
+    questions = _Questions(model, Inputs(x), [target], torch.arange(2), nothing)
+    with torch.no_grad():
+        sizes = model(Inputs(x)).abs().amax(dim=1).tolist()
+        questions.values(torch.arange(2))
+        assert questions.size == 0.0
+        for row in (1, 0):
+            questions.values(torch.tensor([row]))
+        assert questions.size == pytest.approx(max(sizes))

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 import axioms
 from axioms.model import tail
 from axioms.model.inputs import Inputs, read_inputs
 from axioms.model.module import Model
+from axioms.model.tail import TOKENS, DifferentiableTail, _index, _only_at, _short_text, differentiate_short, find_tail
+from axioms.model.targets import Target
 from axioms.subjects.models.tiny import tiny
 
 TEXTS = ("bert", "modernbert", "gpt2", "llama", "qwen3-moe", "gemma3", "mamba")
@@ -134,3 +136,100 @@ def test_a_token_that_is_read_elsewhere_is_noticed(method: str, monkeypatch: pyt
     torch.testing.assert_close(found.scores, plain.scores, rtol=0, atol=0)
     torch.testing.assert_close(found.output, plain.output, rtol=0, atol=0)
     assert float(found.scores[0, 4].abs()) > 0, "the token that is read"
+
+
+def test_which_maps_are_read_at_one_token() -> None:
+    """In the last layer: all but keys and values, at the first token of a classifier and the last of a text."""
+    found = {}
+    for architecture in ("bert", "llama", "gpt2"):
+        model, inputs = prepared(architecture)
+        with model.at_rest():
+            found[architecture] = find_tail(model, inputs)
+    bert = {path.removeprefix("bert.encoder.layer.1."): place for path, place in found["bert"].items()}
+    inside = {"attention.self.query", "attention.output.dense", "intermediate.dense", "output.dense"}
+    assert {path for path in bert if "." in path and not path.startswith("bert")} >= inside
+    assert "attention.self.key" not in bert
+    assert "attention.self.value" not in bert
+    assert not any(".layer.0." in path for path in found["bert"])
+    assert set(found["bert"].values()) == {"first"}
+    llama = {path.removeprefix("model.layers.1.") for path in found["llama"]}
+    assert llama >= {"self_attn.q_proj", "self_attn.o_proj", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"}
+    assert not llama & {"self_attn.k_proj", "self_attn.v_proj"}
+    assert set(found["llama"].values()) == {"read"}
+    assert any(path.endswith("mlp.c_proj") for path in found["gpt2"])
+
+
+def test_a_text_is_looked_at_where_it_is_long_enough() -> None:
+    model, inputs = prepared("llama")
+    short = inputs.up_to(TOKENS - 1)
+    with model.at_rest():
+        assert find_tail(model, short) == {}
+        assert find_tail(model, inputs.up_to(TOKENS)) != {}
+    text = _short_text(inputs)
+    assert text is not None
+    assert text.features.shape[:2] == (1, TOKENS)
+    assert text.position is not None
+    assert text.position.tolist() == [TOKENS - 1]
+    assert bool((text.fixed["attention_mask"] == 1).all())
+
+
+def test_the_place_that_is_read() -> None:
+    inputs = Inputs(torch.zeros(3, 5, 2), position=torch.tensor([4, 1, 2]))
+    assert _index(inputs, "first").tolist() == [0, 0, 0]
+    assert _index(inputs, "read").tolist() == [4, 1, 2]
+    assert _index(Inputs(torch.zeros(3, 5, 2)), "read").tolist() == [4, 4, 4]
+
+
+def test_a_linear_map_at_one_token_alone() -> None:
+    layer = nn.Linear(2, 3).double()
+    inputs = Inputs(torch.randn(2, 4, 2, dtype=torch.float64))
+    index, seen = torch.tensor([3, 1]), []
+    layer.register_forward_pre_hook(lambda module, args: seen.append(tuple(args[0].shape)))
+    whole = layer(inputs.features)
+    told: list[tuple[int, ...]] = []
+    with _only_at(layer, index, inputs, 7.0, lambda value, part: told.append((*value.shape, *part.shape))):
+        found = layer(inputs.features)
+        other = layer(inputs.features[:, :2])  # of another shape it is left alone
+    assert seen == [(2, 4, 2), (2, 4, 2), (2, 2, 2)] or seen == [(2, 4, 2), (2, 1, 2), (2, 2, 2)]
+    for row, place in enumerate(index.tolist()):
+        torch.testing.assert_close(found[row, place], whole[row, place])
+        assert bool((found[row, torch.arange(4) != place] == 7).all())
+    torch.testing.assert_close(other, whole[:, :2])
+    assert told == [(2, 4, 2, 2, 1, 2), (2, 1, 3, 2, 4, 3)]
+    torch.testing.assert_close(layer(inputs.features), whole)
+
+
+def test_small_batches_and_models_of_ones_own_are_differentiated_as_they_are() -> None:
+    class Mine(Model):
+        def run(self, inputs: Inputs) -> Any:
+            return super().run(inputs)
+
+    model, inputs = prepared("bert")
+    many = Inputs(**{**vars(inputs.select(torch.zeros(64, dtype=torch.long)))})
+    target = Target(torch.zeros(64, dtype=torch.long))
+    used: list[Model] = []
+
+    def compute(model: Model) -> Tensor:
+        used.append(model)
+        features = used_inputs.features.detach().requires_grad_()
+        (gradient,) = torch.autograd.grad(model(used_inputs.with_features(features))[:, 0].sum(), features)
+        return gradient
+
+    with model.at_rest():
+        used_inputs = many
+        short = differentiate_short(model, many, target, compute)
+        assert type(used[-1]) is DifferentiableTail
+        plain = compute(model)
+        torch.testing.assert_close(short, plain)
+        for own, given in ((Mine(model.module), many), (model, inputs.rows(0, 1))):
+            used_inputs = given
+            differentiate_short(own, given, target, compute)
+            assert used[-1] is own
+
+
+def test_looking_for_a_tail_draws_no_number_of_anybody() -> None:
+    model, inputs = prepared("bert")
+    state = torch.get_rng_state()
+    with model.at_rest():
+        find_tail(model, inputs)
+    assert torch.equal(torch.get_rng_state(), state)

@@ -65,6 +65,11 @@ class OneBench:
             self.known[what] = compute()
         return self.known[what]
 
+    def estimate(self, tap: Any, patch: Tensor) -> Tensor:
+        from axioms.methods.estimates import difference
+
+        return difference(tap, patch)
+
     def progress(self, done: int, total: int) -> None:
         self.told.append((done, total))
 

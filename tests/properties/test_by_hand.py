@@ -18,8 +18,9 @@ from axioms.properties.attention_flatness import normalized_entropy, rank_correl
 from axioms.properties.cost import cost
 from axioms.properties.faithfulness_correlation import faithfulness_correlation
 from axioms.properties.helpers.accounts import accounts_of
-from axioms.properties.helpers.games import game, marginals
+from axioms.properties.helpers.games import game, is_nothing, marginals
 from axioms.properties.helpers.layers import layers_of, randomize, representations
+from axioms.properties.helpers.probing import ignored_features, interchangeable_features
 from axioms.properties.helpers.rationales import rationale_drops
 from axioms.properties.helpers.subsets import random_removals
 from axioms.properties.infidelity import infidelity
@@ -211,7 +212,7 @@ def test_the_most_relevant_are_taken_or_kept_alone(keep: bool, of: Any) -> None:
             top = np.isin(np.arange(4), order[:count])
             drops.append(read([X[row]], TARGET[row])[0] - read([without(X[row], top != keep)], TARGET[row])[0])
         assert found[row] == pytest.approx(np.mean(drops))
-    for wrong in ([], [0.0], [1.1]):
+    for wrong in ([], [0.0], [1.1], [0.5, 1.1], [0.0, 0.5]):
         with pytest.raises(InputError, match="bins are shares above 0 and up to 1"):
             rationale_drops(side, wrong, of, keep=keep)
 
@@ -278,6 +279,9 @@ def test_the_game_is_the_output_of_every_subset() -> None:
     for player in range(4):
         wanted = [values[:, s | 1 << player] - values[:, s] for s in range(16) if not s >> player & 1]
         np.testing.assert_allclose(marginals(values, player), np.stack(wanted, axis=1))
+    rounding, values = np.array([[1e-8, 0.0], [1e-5, 0.0]]), np.array([[0.0, -1e6], [1e6, 0.0]])
+    assert is_nothing(rounding, values).tolist() == [True, False]
+    assert is_nothing(np.zeros((1, 2)), np.zeros((1, 2))).tolist() == [True]
     thirteen, _ = make_side(Constant(1.0), Inputs(torch.zeros(1, 13)))
     with pytest.raises(InputError, match="all subsets of 13 features are too many; at most 12"):
         game(thirteen)
@@ -303,6 +307,37 @@ def test_null_players_and_twins(by: Any) -> None:
     for axiom in (null_player, symmetry):
         with pytest.raises(NotDefined):
             axiom(side, by=by)
+
+
+def test_twins_in_one_example_are_enough() -> None:
+    model = Expression(lambda a, b, c: a + b + torch.tanh(c))
+    data = Inputs(torch.tensor([[1.0, 1.0, 5.0], [1.0, 2.0, 5.0]], dtype=torch.float64))
+    side, _ = make_side(model, data, method=lambda *_: torch.tensor([[3.0, 1.0, -4.0]] * 2, dtype=torch.float64))
+    found = symmetry(side, by="removal")
+    assert found["pairs"].tolist() == [1.0, 0.0]
+    assert found["relative_gap"].tolist() == [0.5, 0.0]
+
+
+def test_what_matters_far_out_alone_is_seen() -> None:
+    side, _ = make_side(Expression(lambda a, b: a + torch.relu(b - 9)), Inputs(torch.zeros(1, 2, dtype=torch.float64)))
+    assert ignored_features(side).tolist() == [[False, False]]
+
+
+def test_features_are_interchangeable_where_they_are_in_every_example() -> None:
+    class Sometimes(nn.Module):
+        def forward(self, x: Tensor, weight: Tensor) -> Tensor:
+            return (x[:, 0] + weight * x[:, 1] + 5 * x[:, 2]).unsqueeze(1)
+
+    x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=torch.float64)
+    always = make_side(Sometimes(), Inputs(x, {"weight": torch.ones(2, dtype=torch.float64)}))[0]
+    assert interchangeable_features(always) == [(0, 1)]
+    once = make_side(Sometimes(), Inputs(x, {"weight": torch.tensor([1.0, 2.0], dtype=torch.float64)}))[0]
+    assert interchangeable_features(once) == []
+    ignoring = make_side(Sometimes(), Inputs(x, {"weight": torch.tensor([0.0, 2.0], dtype=torch.float64)}))[0]
+    assert ignored_features(ignoring).tolist() == [[False, True, False], [False, False, False]]
+    wide = make_side(Constant(1.0), Inputs(torch.zeros(1, 65)))[0]
+    with pytest.raises(InputError, match="65 features are too many to try each; at most 64"):
+        ignored_features(wide)
 
 
 def test_two_outputs_and_their_maps() -> None:
@@ -400,6 +435,23 @@ def test_layers_and_what_they_put_out() -> None:
         last = module.last(torch.tanh(first))
     np.testing.assert_allclose(found, torch.cat([first, last], dim=1).numpy())
     model = make_side(module, Inputs(x))[0].model
+
+    class Pair(nn.Module):
+        def forward(self, x: Tensor) -> Any:
+            return 2 * x, 3 * x
+
+    class First(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.pair = Pair()
+
+        def forward(self, x: Tensor, attention_mask: Tensor) -> Tensor:
+            return self.pair(x)[0]
+
+    mask = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0], [1, 1, 1, 0]])
+    masked = Inputs(x, {"attention_mask": mask})
+    hidden = representations(make_side(First(), masked)[0].model, masked, ["pair"], 2)
+    np.testing.assert_allclose(hidden, (2 * x * mask).numpy())  # the first of several, and nothing at padding
     with pytest.raises(InputError, match=r"no module 'frist'. Did you mean 'first'"):
         representations(model, Inputs(x), ["frist"], 2)
     module.unused = nn.Linear(1, 1)

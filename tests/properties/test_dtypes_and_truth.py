@@ -125,3 +125,13 @@ def test_the_entropy_of_a_histogram() -> None:
     flat, _ = points(method=lambda model, inputs, target: torch.ones_like(inputs.features))
     assert np.ma.getmaskarray(randomization(flat)["complexity_rise"]).all()
     assert len(POINTS) == 3
+
+
+def test_outputs_that_moved_by_more_than_rounding() -> None:
+    from axioms.properties.purity import _close
+
+    before = torch.tensor([1.0, -100.0, 0.0, float("nan")], dtype=torch.float64)
+    assert _close(before.clone(), before)
+    assert _close(before * (1 + 5e-7), before)
+    assert not _close(before * (1 + 5e-6), before)
+    assert not _close(before + 1e-9, before)  # nothing is near to zero but zero

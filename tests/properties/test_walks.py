@@ -18,7 +18,7 @@ from axioms.core.registry import METHODS
 from axioms.engine.attribution import Attribution
 from axioms.model.module import Model
 from axioms.properties.helpers.views import SideView
-from axioms.properties.helpers.walks import GRID, stops
+from axioms.properties.helpers.walks import GRID, ranks, stops
 from axioms.properties.insertion_deletion import insertion_deletion
 from axioms.properties.loo_correlation import loo_correlation
 from axioms.properties.perturbation import perturbation
@@ -264,3 +264,13 @@ def test_progress_counts_examples(write_spec: Write) -> None:
     results(spec(write_spec, "loo"), Runner(report=lambda what, done, total: seen.append((what, done, total))))
     assert {total for _, _, total in seen} == {4}
     assert [done for _, done, _ in seen][-1] == 4
+
+
+def test_equal_scores_keep_their_order() -> None:
+    """Also where there are so many that a sort would take another way."""
+    scores = np.repeat([[2.0, 1.0, 2.0]], 100, axis=1).reshape(1, -1)
+    counted = np.ones(scores.shape, dtype=bool)
+    counted[0, 7] = False
+    found = ranks(scores, counted)[0]
+    wanted = sorted(range(300), key=lambda place: (place == 7, scores[0, place], place))
+    assert np.argsort(found).tolist() == wanted

@@ -14,6 +14,7 @@ from axioms.core.errors import NotApplicable
 from axioms.model.inputs import read_inputs
 from axioms.rewrites.apply import apply_rewrite, checked_rewrite
 from axioms.rewrites.patterns.attention import attentions
+from axioms.rewrites.patterns.channels import Channels
 from axioms.rewrites.patterns.observed import example_of
 
 HEADS, WIDTH, SIZE = 3, 4, 12
@@ -181,9 +182,18 @@ def with_computed_mask(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return F.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).flatten(2)
 
 
+def with_moved_mask(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """A mask that is nothing but some of the queries."""
+    return (
+        F.scaled_dot_product_attention(q, k, v, q[..., :1].expand(*q.shape[:-1], k.shape[-2]))
+        .transpose(1, 2)
+        .flatten(2)
+    )
+
+
 def with_largest(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Numbers beside places: a maximum of the keys is read beside the attention."""
-    return sdpa(q, k, v) + k.max(dim=-1)[0].unsqueeze(-1).expand_as(k).transpose(1, 2).flatten(2)
+    """Numbers beside places: the largest keys say how the queries are scaled."""
+    return sdpa(q * k.max(dim=-1)[0].mean(), k, v)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +206,9 @@ def test_a_scale_and_a_mask_keep_an_attention_one(attend: Callable[..., Tensor])
         assert gap < 1e-12
 
 
-@pytest.mark.parametrize("attend", [scaled_by(torch.arange(1.0, WIDTH + 1)), with_computed_mask, with_largest])
+@pytest.mark.parametrize(
+    "attend", [scaled_by(torch.arange(1.0, WIDTH + 1)), with_computed_mask, with_moved_mask, with_largest]
+)
 def test_what_is_read_or_scaled_channel_by_channel_is_left_alone(attend: Callable[..., Tensor]) -> None:
     model = Block(*SPLITS["separate"], attend).double().eval()
     with pytest.raises(NotApplicable, match="no attention block"):
@@ -220,3 +232,16 @@ def test_blocks_that_share_one_of_their_layers_are_left_alone(split: str) -> Non
     model = Both()
     with pytest.raises(NotApplicable, match="no attention block"):
         apply_rewrite("permute_heads", {}, model, read_inputs(model, X))
+
+
+def test_heads_are_read_where_the_last_dimension_is_one() -> None:
+    layer = nn.Linear(SIZE, SIZE)
+    numbers = torch.arange(2 * 5 * SIZE).reshape(2, 5, SIZE)
+    whole = Channels(layer, numbers).heads
+    assert whole is not None
+    assert whole.tolist() == [list(range(SIZE))]
+    heads = Channels(layer, numbers.unflatten(-1, (HEADS, WIDTH)).transpose(1, 2)).heads
+    assert heads is not None
+    assert heads.tolist() == [list(range(head * WIDTH, (head + 1) * WIDTH)) for head in range(HEADS)]
+    assert Channels(layer, numbers.transpose(1, 2)).heads is None
+    assert Channels(layer, numbers[:, 1:]).heads is None

@@ -146,3 +146,11 @@ def test_effect_sizes_by_hand() -> None:
     assert win_share(np.array([]), Bound(gt=0)) == 0.0
     assert claim_p(np.array([]), Bound(gt=0), seed=0) == 1.0
     assert claim_p(np.array([1.0, np.nan]), Bound(gt=0), seed=0) == 1.0
+
+
+def test_up_to_fourteen_examples_every_pattern_is_tried() -> None:
+    values = np.random.default_rng(0).normal(0.3, 1, size=15)
+    assert sign_flip_p(values[:14], seed=0) * 2**14 == pytest.approx(round(sign_flip_p(values[:14], seed=0) * 2**14))
+    drawn = sign_flip_p(values, seed=0)
+    assert drawn * 10_000 == pytest.approx(round(drawn * 10_000))
+    assert sign_flip_p(values, seed=1) != drawn

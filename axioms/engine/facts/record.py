@@ -65,7 +65,7 @@ def combine(facts: Sequence[Facts]) -> Facts:
         is_weights=all(fact.is_weights for fact in facts),
         is_held=all(fact.is_held for fact in facts),
         normalizes=all(fact.normalizes for fact in facts),
-        degree=max((fact.degree for fact in facts), default=1),
+        degree=max(fact.degree for fact in facts),
         softmaxes=frozenset().union(*softmaxes) if all(softmaxes) else frozenset(),
         origin=next((fact.origin for fact in facts if fact.origin is not None), None),
     )

@@ -44,7 +44,7 @@ class ExplicitPropagation(Interpreter):
             self.learn(row.kind, call, value)
             return value
         originals = list({id(x): x for x in facts.variables((*call.args, *call.kwargs.values()))}.values())
-        copies = [facts.give(original, original.detach().clone().requires_grad_()) for original in originals]
+        copies = [facts.give(original, original.clone().requires_grad_()) for original in originals]
         swap = {id(original): copy for original, copy in zip(originals, copies, strict=True)}
         kwargs = {key: _swapped(value, swap) for key, value in call.kwargs.items()}
         copied = Call(call.name, call.func, _swapped(call.args, swap), kwargs)

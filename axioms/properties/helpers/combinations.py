@@ -37,4 +37,4 @@ def combined_relevance(side: SideView, weights: Sequence[float]) -> Values:
     row = torch.zeros(1, outputs.shape[1], dtype=outputs.dtype, device=outputs.device)
     row[0, : len(weights)] = outputs.new_tensor(weights)
     model = Model(Combined(side.model.module, row))
-    return as_numpy(side.bench.rerun(model, side.inputs, choose(0, outputs[:, :1]), side.batch_size).scores)
+    return as_numpy(side.bench.rerun(model, side.inputs, choose(0, outputs), side.batch_size).scores)

@@ -97,7 +97,7 @@ def attention_by_einsum(softmax: Function) -> Function:
         if is_causal:
             seen = torch.ones(logits.shape[-2:], dtype=torch.bool, device=logits.device).tril()
         if attn_mask is not None and attn_mask.dtype == torch.bool:
-            seen = attn_mask if seen is None else seen & attn_mask
+            seen = attn_mask  # torch takes no mask where it is causal
         elif attn_mask is not None:
             logits = logits + attn_mask
         if seen is not None:  # the lowest finite number: a row in which nothing is seen has no NaN, and is zero below

@@ -108,9 +108,11 @@ class AttentionCalls(Handler):
         kind = kinds.OTHER if row is None else row.kind
         label = next(label for label in labels if label is not None)
         alone = sum(other is not None for other in labels) == 1
-        if name == "scaled_dot_product_attention" and all(isinstance(part, Channels) for part in labels[:3]):
-            query, key, mixed = (part for part in labels[:3] if isinstance(part, Channels))
-            return self._mix(Scores(query, key, True), mixed, value)
+        if name == "scaled_dot_product_attention":
+            channels = [part for part in labels if isinstance(part, Channels)]
+            if channels != [part for part in labels[:3] if part is not None] or len(channels) != 3:
+                return False  # also where a mask is made of what a layer gives
+            return self._mix(Scores(channels[0], channels[1], True), channels[2], value)
         if name in PRODUCTS and len(labels) == 2:
             return self._multiply(labels[0], labels[1], value)
         if name == "einsum" and len(labels) == 3 and isinstance(args[0], str):

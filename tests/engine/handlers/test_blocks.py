@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 import axioms
-from axioms.core.errors import InputError, ModelFailed
+from axioms.core.errors import InputError, ModelFailed, NotDefined
 from axioms.engine.handlers.blocks import common, find_blocks
 from axioms.model.inputs import read_inputs
 from axioms.model.module import Model
@@ -153,7 +153,7 @@ def test_what_a_block_puts_out_beside_its_value_carries_no_relevance() -> None:
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             value, weights = self.inner(x)
-            return (value * weights.sum()).flatten(1).sum(1, keepdim=True)
+            return value.flatten(1).sum(1, keepdim=True) + weights.flatten(1).sum(1, keepdim=True)
 
     class Pair(nn.Module):
         def forward(self, x: torch.Tensor) -> Any:
@@ -162,5 +162,22 @@ def test_what_a_block_puts_out_beside_its_value_carries_no_relevance() -> None:
 
     x = torch.randn(1, 3, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     found = axioms.attribute(Reads(), x, target=0, method="block_lrp", nodes=3)
-    value = Reads()(x)[0, 0].detach()
-    torch.testing.assert_close(found.scores.sum(), value)
+    torch.testing.assert_close(found.scores.sum(), Pair()(x)[0].sum())
+
+
+def test_a_block_that_takes_a_list_of_variables_is_not_one_operation() -> None:
+    class Listed(nn.Module):
+        def forward(self, given: list[torch.Tensor]) -> torch.Tensor:
+            return (given[0] @ given[0].transpose(1, 2)) @ given[1]
+
+    class Outer(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = Listed()
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.inner([x, x]).flatten(1)
+
+    x = torch.ones(1, 2, 2, dtype=torch.float64)
+    with pytest.raises(NotDefined, match="Listed as one operation: it takes lists of variables"):
+        axioms.attribute(Outer(), x, target=0, method="block_lrp")

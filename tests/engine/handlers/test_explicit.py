@@ -7,6 +7,7 @@ import inspect
 from functools import cache
 from math import log
 from types import ModuleType
+from typing import Any
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+import axioms
 from axioms.core.errors import UncoveredOperation, UnknownName
 from axioms.core.registry import RULES
 from axioms.engine import explicit_rules
@@ -278,3 +280,23 @@ def test_no_rule_is_shared(module: ModuleType) -> None:
     tree = ast.parse(inspect.getsource(module))
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert not imported & {"axioms.engine.rules", "axioms.engine.selective_scan", "axioms.engine.handlers.propagate"}
+
+
+def test_what_no_rule_covers_is_named_with_its_module() -> None:
+    class Odd(nn.Module):
+        def __init__(self, function: Any) -> None:
+            super().__init__()
+            self.inner = nn.Sequential(nn.Linear(2, 2).double())
+            self.function = function
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.function(self.inner(x))
+
+    x = torch.ones(1, 2, dtype=torch.float64)
+    for function, name in ((torch.cos, "cos"), (torch.sigmoid, "sigmoid"), (lambda x: x.log_softmax(1), "log_softmax")):
+        with pytest.raises(UncoveredOperation, match=f"no explicit rule covers '{name}' in module ''"):
+            axioms.attribute(Odd(function), x, target=0, method="attnlrp", engine="explicit")
+    stopped = Odd(lambda x: x)
+    rules = [{"on": "linear", "rule": "stop"}]
+    found = axioms.attribute(stopped, x, target=0, method="lrp", rules=rules, engine="explicit")
+    assert not bool(found.scores.any())

@@ -122,3 +122,22 @@ def test_a_norm_that_is_written_out_is_seen_once_with_its_modules_input() -> Non
     assert paths[0] == "model.layers.0.input_layernorm"
     assert paths[-1] == "model.norm"
     assert seen.per_position
+
+
+def test_one_causal_layer_does_not_make_a_model_causal() -> None:
+    class Both(nn.Module):
+        def __init__(self, *masked: bool) -> None:
+            super().__init__()
+            self.layers = nn.ModuleList(Written(per_position=True, masked=each) for each in masked).double()
+
+        def forward(self, x: Tensor) -> Tensor:
+            for layer in self.layers:
+                x = layer(x)
+            return x[:, 0]
+
+    for masked, read in (((True, True), "last"), ((True, False), "first"), ((False, True), "first")):
+        auto, wanted = (
+            axioms.attribute(Both(*masked), given().features, target=0, method="attention_rollout", read=way).scores
+            for way in ("auto", read)
+        )
+        torch.testing.assert_close(auto, wanted)

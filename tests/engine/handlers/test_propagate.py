@@ -268,8 +268,9 @@ def test_a_constant_that_was_written_in_place_is_one() -> None:
     x = torch.tensor([[1.0, -2.0, 0.5]], dtype=torch.float64)
     rules = [{"on": "gate", "rule": "stop"}]
     for in_place in (False, True):
-        found = axioms.attribute(Gated(in_place), x, method="lrp", rules=rules, base="plain").scores
-        torch.testing.assert_close(found, x * x.sigmoid())
+        for base in ("plain", "attnlrp"):
+            found = axioms.attribute(Gated(in_place), x, method="lrp", rules=rules, base=base).scores
+            torch.testing.assert_close(found, x * x.sigmoid())
 
 
 @pytest.fixture

@@ -7,8 +7,11 @@ import torch
 
 import axioms
 from axioms.core.errors import InputError, NotDefined
+from axioms.engine import facts
+from axioms.engine.facts import Facts
 from axioms.engine.handlers.patch import outputs_with, values_at
-from axioms.engine.handlers.tap import ACTIVE, Tap, layers_of, tapping
+from axioms.engine.handlers.tap import ACTIVE, Tap, _makes_scores, _reads_weights, layers_of, tapping
+from axioms.engine.operations import Product
 from axioms.model.inputs import Inputs, read_inputs
 from axioms.model.module import Model
 from axioms.subjects.models.tiny import tiny
@@ -111,3 +114,33 @@ def test_taps_are_open_inside_and_closed_after() -> None:
     assert ACTIVE.get() == ()
     with pytest.raises(NotDefined, match=r"the model has no 'layer.1.heads'"):
         values_at(Model(torch.nn.Linear(2, 1)), Inputs(torch.ones(1, 2)), ["layer.1.heads"])
+
+
+def test_scores_are_made_of_two_variables_that_are_neither_weights_nor_scores() -> None:
+    def product(*known: Facts, contracts: bool = True) -> Product:
+        factors = tuple(torch.ones(2, 2) for _ in known)
+        for factor, fact in zip(factors, known, strict=True):
+            facts.note(factor, fact)
+        return Product("product", "matmul", lambda: torch.ones(2, 2), factors, torch.matmul, contracts)
+
+    plain, weights, scores = Facts(), Facts(is_weights=True), Facts(is_scores=True)
+    assert _makes_scores(product(plain, plain))
+    for wrong in ((weights, plain), (plain, weights), (scores, plain), (plain, scores), (weights, weights)):
+        assert not _makes_scores(product(*wrong))
+    assert not _makes_scores(product(plain, plain, contracts=False))
+    assert not _makes_scores(product(plain, plain, plain))
+    for known, wanted in ((weights, True), (plain, False), (scores, False)):
+        assert _reads_weights(product(plain, known)) == wanted
+        assert _reads_weights(product(known, plain)) == wanted
+
+
+@pytest.mark.parametrize("method", ["gradient", "gradient_x_input", "attnlrp", "atp"])
+def test_features_are_left_alone_where_a_tap_is_open(method: str) -> None:
+    from axioms.core.registry import METHODS
+    from axioms.model.targets import Target
+
+    module = tiny(architecture="bert")
+    model, inputs = Model(module), read_inputs(module, TEXT)
+    with torch.enable_grad(), model.at_rest(), tapping(Tap("layer.1")):
+        METHODS.get(method).function(model, inputs, Target(torch.tensor([0, 1])))
+    assert not inputs.features.requires_grad

@@ -34,6 +34,14 @@ def test_only_what_counts_is_correlated(garbage: float) -> None:
     np.testing.assert_allclose(spearman(left, right, COUNTED), [stats.spearmanr(a, b).statistic for a, b in rows()])
 
 
+def test_rows_of_any_size_stand_beside_each_other() -> None:
+    sizes = np.array([[1e-200], [1e200], [1.0], [1e-30]])
+    wanted = pearson(LEFT, RIGHT)
+    for left, right in ((LEFT * sizes, RIGHT), (LEFT, RIGHT * sizes), (LEFT * sizes, RIGHT / sizes)):
+        np.testing.assert_allclose(pearson(left, right), wanted)
+        np.testing.assert_allclose(cosine(left, right), cosine(LEFT, RIGHT))
+
+
 def test_all_places_count_unless_some_do_not() -> None:
     wanted = [stats.pearsonr(a, b).statistic for a, b in zip(LEFT, RIGHT, strict=True)]
     np.testing.assert_allclose(pearson(LEFT, RIGHT), wanted)

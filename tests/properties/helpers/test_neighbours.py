@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor
 
 from axioms.core.errors import InputError
+from axioms.core.registry import AXIOMS
 from axioms.core.values import as_numpy
 from axioms.model.inputs import Inputs, read_inputs
 from axioms.model.module import Model
@@ -130,3 +132,11 @@ def test_what_is_no_neighbourhood() -> None:
 
 def test_the_norm_of_rows() -> None:
     assert norm(np.array([[3.0, 4.0], [0.0, -2.0]])).tolist() == [5.0, 2.0]
+
+
+def test_a_neighbourhood_is_the_same_by_default_wherever_it_is_asked_for() -> None:
+    wanted = {"by": "noise", "radius": 0.02, "nearest": 5}
+    functions = [neighbours, *(AXIOMS.get(name).function for name in ("max_sensitivity", "local_lipschitz"))]
+    for function in functions:
+        parameters = inspect.signature(function).parameters
+        assert {name: parameters[name].default for name in wanted} == wanted

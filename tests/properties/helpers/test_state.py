@@ -123,3 +123,8 @@ def test_weights_gradients_and_attributes_that_come_or_go_are_seen() -> None:
     for before, after in ((model, nn.Sequential(model[0])), (nn.Sequential(model[0]), model)):
         assert set(state(before)) != set(state(after))
     assert {group for group, _ in state(model)} == set(GROUPS)
+    for change in (lambda: model.add_module("more", nn.Linear(1, 1)), lambda: model.__delattr__("more")):
+        changed: set[tuple[str, str]] = set()
+        with watched(model, changed):
+            change()
+        assert {("weights", "more.weight"), ("flags", "more.training"), ("hooks", "more"), ("code", "more")} <= changed

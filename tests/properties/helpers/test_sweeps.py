@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
-from axioms.properties.helpers.sweeps import Tables
+from axioms.properties.helpers.sweeps import Tables, _Setting
 
 SINGLE = np.array([[1.0, 2.0, 4.0, 8.0, 16.0], [0.0, 1.0, 0.0, 3.0, 5.0]])
 NONE, EVERY = np.array([1.0, -1.0]), np.array([3.0, 4.0])
@@ -28,3 +31,13 @@ def test_late_layers_minus_early_ones(layers: int, wanted: list[float]) -> None:
 
 def test_one_layer_has_no_halves() -> None:
     assert np.isnan(Tables(NONE, EVERY, {"single": SINGLE[:, :1]}).late_minus_early).all()
+
+
+def test_a_setting_has_its_own_relevance_and_its_part_of_the_progress() -> None:
+    told: list[tuple[int, int]] = []
+    bench = SimpleNamespace(progress=lambda *step: told.append(step), known=7)
+    setting: Any = _Setting(bench, "its own", 2, 5)  # type: ignore[arg-type]
+    assert setting.attribution() == "its own"
+    assert setting.known == 7
+    setting.progress(3, 10)
+    assert told == [(23, 50)]

@@ -108,7 +108,7 @@ class Named(nn.Module):
         self.q_proj, self.k_proj, self.v_proj = (
             nn.Linear(4, size, has) for size, has in zip((q, k, v), bias, strict=True)
         )
-        self.o_proj = nn.Linear(4, 4)
+        self.o_proj = nn.Linear(4, 6)
         self.num_heads = heads
 
     def forward(self, x: Tensor) -> Tensor:
@@ -195,3 +195,20 @@ def test_a_rewrite_that_changes_one_example_is_found_out(monkeypatch: pytest.Mon
     x[1] *= -1
     with pytest.raises(RewriteError, match=r"the outputs differ by 1.0e-03 of the largest"):
         checked_rewrite("off", {}, Named().double(), Inputs(x), 2)
+
+
+def test_maps_that_are_not_whole_layers_are_not_separate() -> None:
+    from dataclasses import replace
+
+    from axioms.rewrites.patterns.layers import Map
+
+    block = attentions(Named())[0]
+    assert block.is_separate
+    assert not block.is_fused
+    for name in ("query", "key", "value"):
+        layer = nn.Linear(4, 6)
+        assert not replace(block, **{name: Map(layer, torch.arange(4))}).is_separate
+        assert not replace(block, **{name: Map(layer, torch.arange(6).flip(0))}).is_separate
+    assert not replace(block, key=block.query).is_separate
+    assert replace(block, key=block.query, value=block.query).is_fused
+    assert not replace(block, key=block.query).is_fused

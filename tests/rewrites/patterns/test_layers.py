@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from axioms.rewrites.patterns.layers import Map, alternating, attribute, is_linear, oriented, replace_modules
-from axioms.rewrites.patterns.modules import InTwo, Part, SideBySide, WithZero, WrittenNorm, linear, shifted
+from axioms.rewrites.patterns.modules import CastUp, InTwo, Part, SideBySide, WithZero, WrittenNorm, linear, shifted
 from axioms.rewrites.patterns.norms import read_norm
 
 INPUTS, OUTPUTS = 3, 4
@@ -144,6 +144,7 @@ def test_modules_in_the_place_of_a_layer_compute_the_same(kind: str, bias: bool)
     copied = linear(weight, numbers)
     torch.testing.assert_close(copied(x).detach(), plain)
     assert copied.weight.data_ptr() != weight.data_ptr()
+    assert (copied.in_features, copied.out_features) == (INPUTS, OUTPUTS)
     for stand_in in (InTwo(one), WithZero(one)):
         torch.testing.assert_close(stand_in(x).detach(), plain)
         assert torch.equal(stand_in.weight, one.weight)  # for code that reads the weight and does not call
@@ -151,7 +152,8 @@ def test_modules_in_the_place_of_a_layer_compute_the_same(kind: str, bias: bool)
         assert set(stand_in.state_dict()).isdisjoint({"weight", "bias"})
     noise = WithZero(one).plus.weight.detach()
     assert torch.equal(noise, WithZero(one).plus.weight)  # the same random branch each time
-    assert 0.3 < float(noise.std() / weight.std()) < 3
+    drawn = torch.randn(weight.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    torch.testing.assert_close(noise, weight.std(correction=0) * drawn)  # of the size of the layer's own
     torch.testing.assert_close(Part(copied, 1, 2)(x), copied(x)[:, 1:3])
     torch.testing.assert_close(SideBySide([first, second])(x), torch.cat([first(x), second(x)], dim=-1))
     torch.testing.assert_close(shifted(x, 0.25), x + 0.25)
@@ -170,3 +172,17 @@ def test_a_norm_by_its_formula(affine: bool) -> None:
         assert read.is_centered == isinstance(norm, nn.LayerNorm)
         read.reset()
         torch.testing.assert_close(norm(x).detach(), type(norm)(INPUTS, 1e-3, False).double()(x))
+
+
+def test_a_layer_that_is_cast_up_stays_so() -> None:
+    plain = layer("Linear").float()
+    cast = CastUp(layer("Linear").float())
+    x = data("Linear").float()
+    assert cast.layer.weight.dtype == torch.float64
+    assert cast(x).dtype == torch.float32
+    torch.testing.assert_close(cast(x), plain(x))
+    for dtype in (torch.float16, torch.float32):
+        moved = cast.to(dtype)
+        assert moved is cast
+        assert cast.layer.weight.dtype == torch.float64
+        assert cast.weight.dtype == dtype
