@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from axioms.core.registry import METHODS
-from axioms.methods.budget import FORWARDS, ROUNDING, affordable, prices
+from axioms.methods.budget import FORWARD, ROUNDING, affordable, prices
 from axioms.methods.gates import removal_grouped, taylor_both
 from axioms.methods.removal import units_of
 from axioms.model.inputs import Inputs
@@ -78,7 +78,7 @@ def candidates(seen: Scene, passes: float) -> Iterator[tuple[str, str, Tensor]]:
 def _bought(seen: Scene, estimate: Tensor, worth: Tensor, passes: float, cost: int) -> Tensor:
     """Return the estimate with what a budget buys made exact; a second pass gives no f(x), which costs a third more."""
     remembers = seen.is_causal or cost > 1
-    left = (FORWARDS * (passes - cost) + ROUNDING - remembers) * seen.whole
+    left = ((passes - cost) / FORWARD + ROUNDING - remembers) * seen.whole
     return torch.where(affordable(worth, seen.price, left), seen.loo, estimate)
 
 

@@ -64,7 +64,7 @@ def print_budget(checks: list[Check]) -> None:
             check = agreement[label][method]
             value = quantity(check, "pearson.mean")["value"]
             missed = "" if value >= goal else f", missed by {goal - value:.2f}"
-            rows += [cell(quantity(check, "pearson.mean")), f"{check['shows']}{missed}"]
+            rows += [cell(quantity(check, "pearson.mean")), f"{check['shows'].replace('_', ' ')}{missed}"]
         print(f"| {label} | {' | '.join(rows)} |")
 
 

@@ -1,11 +1,13 @@
 """As much exact leave-one-out as a budget of passes buys, and an estimate for the rest.
 
 *Cost* is counted and not timed, so that the same inputs always get the same scores. Its unit is the work of one forward
-pass for one token. A pass, forward and backward, over a text of n tokens is 3 n of them, because the backward pass of a
-matrix product is two such products. A forward pass is n. Leaving a token out of a causal model that keeps keys and
-values (axioms/model/prefix.py) is one for every token from the first that changes on; elsewhere it is n. Padding costs
-nothing. What a clock says differs by what this leaves out: attention's own quadratic work, the last layer, which is
-computed for one token alone, and how rows are put together in passes.
+pass for one token. A forward pass over a text of n tokens is n of them, and a pass, forward and backward, is n /
+`forward`. By default that is 3 n, as in training, where the backward pass of a matrix product is two such products.
+Leaving a token out of a causal model that keeps keys and values (axioms/model/prefix.py) is one for every token from
+the first that changes on; elsewhere it is n. Padding costs nothing. What a clock says differs by what this leaves out:
+attention's own quadratic work, the last layer, which is computed for one token alone, how rows are put together in
+passes, and that attribution needs no gradients of weights, so that a forward pass over long texts or of a large model
+is nearer to half a pass: `forward: 0.5` keeps closer to the clock there (docs/results/remedies.md).
 
 *What is bought.* Where f(x) and all removals fit, they are made, and the scores are leave-one-out itself. Otherwise one
 pass gives both orders of `removal_taylor`, A_ij (v_j - o_i) and A_ij / (1 - A_ij) (v_j - o_i) in each attention. The
@@ -42,28 +44,38 @@ if TYPE_CHECKING:
     from axioms.model.prefix import Prefix
     from axioms.model.targets import Target
 
-FORWARDS = 3
-"""Forward passes that a forward and a backward pass cost together."""
+FORWARD = 1 / 3
+"""The share of a pass, forward and backward, that a forward pass costs by default."""
 ROUNDING = 1e-9
 """Forward passes that a budget is larger than it says, so that 4 / 3 of a pass are four forward passes."""
 
 
 @method("loo_budget", passes=None, settles=True)
-def loo_budget(model: Model, inputs: Inputs, target: Target, *, passes: float = 3.0, rows: int = 1024) -> Tensor:
+def loo_budget(
+    model: Model,
+    inputs: Inputs,
+    target: Target,
+    *,
+    passes: float = 3.0,
+    forward: float = FORWARD,
+    rows: int = 1024,
+) -> Tensor:
     """Exact leave-one-out where it costs no more than `passes`; else `removal_taylor`, made exact as far as they go.
 
-    A pass is one forward and one backward pass over the text; costs are counted in tokens, with a forward pass as a
-    third of a pass and, in causal models, prefixes that are not computed again. Where an estimate is needed it costs
-    one pass, and remembering a prefix a third of one, also when the budget is smaller.
+    A pass is one forward and one backward pass over the text, and `forward` the share of it that a forward pass costs.
+    Costs are counted in tokens; in causal models prefixes are not computed again. Where an estimate is needed it costs
+    one pass, and remembering a prefix a forward pass, also when the budget is smaller.
     """
     import torch
 
-    if passes <= 0 or rows < 1:
-        raise InputError(f"loo_budget needs passes > 0 and rows >= 1, not {passes:g} and {rows}.")
+    if passes <= 0 or not 0 < forward <= 1 or rows < 1:
+        wrong = f"{passes:g}, {forward:g} and {rows}"
+        raise InputError(f"loo_budget needs passes > 0, forward in (0, 1] and rows >= 1, not {wrong}.")
     units = units_of(inputs)
     outputs, prefix = _remembered(model, inputs, target)
+    is_run = outputs is not None
     whole, price = prices(inputs, units, is_prefix_kept=prefix is not None)
-    budget = (FORWARDS * passes + ROUNDING) * whole
+    budget = (passes / forward + ROUNDING) * whole
     fits = whole + price.sum(dim=1) <= budget
     if outputs is None and bool(fits.any()):
         with torch.no_grad():
@@ -71,7 +83,7 @@ def loo_budget(model: Model, inputs: Inputs, target: Target, *, passes: float = 
         target.settle(outputs)
     scores, worth, output = _estimated(model, inputs, target, outputs, units, ~fits)
     draws = 1 if inputs.drawn is None else inputs.drawn.shape[1]
-    left = budget - FORWARDS * draws * whole - (0 if prefix is None else whole)
+    left = budget - (draws / forward + is_run) * whole
     chosen = torch.where(fits.unsqueeze(1), price > 0, affordable(worth, price, left))
     example, unit = chosen.nonzero().T
     if len(unit) == 0:

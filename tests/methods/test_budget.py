@@ -180,6 +180,15 @@ def test_it_is_the_same_for_models_that_compute_the_same(architecture: str, rewr
     torch.testing.assert_close(left, right, rtol=0, atol=1e-9)
 
 
+def test_dearer_forward_passes_buy_fewer_removals() -> None:
+    """Two passes buy three removals of an encoder where a forward pass is a third of a pass, and two at a half."""
+    model = tiny(architecture="bert")
+    first, _ = estimates(model)
+    for forward, bought in ((1 / 3, 3), (0.5, 2)):
+        found = axioms.attribute(model, TEXT, TARGET, "loo_budget", passes=2.0, forward=forward).scores
+        assert int((~torch.isclose(found[0], first[0], rtol=0, atol=1e-12)).sum()) == bought
+
+
 def test_a_chunk_is_bought_as_a_whole() -> None:
     model, removal = tiny(architecture="bert"), {"kind": "zero_embedding", "chunk": 4}
     exact = axioms.attribute(model, TEXT, 0, "loo", remove=removal).scores
@@ -225,8 +234,10 @@ def _is_before(value: Tensor, other: int, unit: int) -> bool:
     return bool(value[other] > value[unit]) or (bool(value[other] == value[unit]) and other < unit)
 
 
-@pytest.mark.parametrize("options", [{"passes": 0.0}, {"passes": -1.0}, {"rows": 0}])
+@pytest.mark.parametrize(
+    "options", [{"passes": 0.0}, {"passes": -1.0}, {"forward": 0.0}, {"forward": 1.5}, {"rows": 0}]
+)
 def test_wrong_options_are_a_sentence(options: dict[str, Any]) -> None:
     model = Expression(lambda a, b: a * b)
-    with pytest.raises(InputError, match="passes > 0 and rows >= 1"):
+    with pytest.raises(InputError, match=r"passes > 0, forward in \(0, 1\] and rows >= 1"):
         axioms.attribute(model, torch.ones(1, 2, dtype=torch.float64), 0, "loo_budget", **options)

@@ -9,7 +9,7 @@ from axioms.commands.plan.loads import Engine, Load, passes, removals
 from axioms.commands.plan.sizes import Size
 from axioms.core.entries import Method
 from axioms.core.registry import METHODS
-from axioms.methods.budget import FORWARDS
+from axioms.methods.budget import FORWARD
 from axioms.model.probe import WORTHWHILE
 from axioms.spec import MethodRef
 
@@ -77,9 +77,10 @@ def _loo_adaptive(size: Size, options: Options) -> list[Load]:
 def _loo_budget(size: Size, options: Options) -> list[Load]:
     """Exact removals as far as the budget goes, and one pass of gates for the examples that it does not cover."""
     share = size.drawn * (0.5 if size.is_causal else 1.0)  # of a forward pass, for one removal
-    forwards = FORWARDS * options.get("passes", 3.0)
+    whole = 1 / options.get("forward", FORWARD)  # forward passes that one pass is
+    forwards = whole * options.get("passes", 3.0)
     fits = [1 + share * units <= forwards for units in size.units]
-    bought = max(0.0, (forwards - FORWARDS * size.drawn - size.is_causal) / share)
+    bought = max(0.0, (forwards - whole * size.drawn - size.is_causal) / share)
     counts = [float(units) if fit else min(units, bought) for fit, units in zip(fits, size.units, strict=True)]
     loads = [removals(size, counts, is_prefix_kept=True)]
     if size.is_causal or any(fits):
