@@ -232,6 +232,7 @@ checks:
   - {{axiom: bypass_gain, methods: [attnlrp], record: [total_gain.mean]}}
   - {{axiom: bypass_perturbation, methods: [attnlrp], record: [total_gain.mean]}}
   - {{axiom: attention_flatness, methods: [attnlrp], record: [entropy]}}
+  - {{axiom: sink_share, methods: [attnlrp], record: [gap.mean]}}
   - {{axiom: cost, methods: [attnlrp], record: [passes]}}
   - {{axiom: local_lipschitz, methods: [attnlrp], record: [lipschitz.mean]}}
   - {{axiom: normalized_aopc, methods: [attnlrp], record: [aopc.mean]}}
