@@ -149,7 +149,7 @@ def test_a_plain_handler_changes_nothing() -> None:
     with Mode(Handler()) as mode:
         assert float(torch.ones(1) + 1) == 2
     assert mode.handler.mode is mode
-    assert mode.handler.leave() is None  # type: ignore[func-returns-value]
+    assert mode.handler.leave() is None
 
 
 class Odd(nn.Module):
@@ -190,7 +190,7 @@ def test_an_activation_is_known_by_what_it_does(module: nn.Module, wanted: bool)
 
 def test_where_a_call_happens() -> None:
     seen: list[tuple[str, frozenset[str], bool]] = []
-    model = nn.Sequential(nn.Sequential(nn.Linear(2, 2), nn.ReLU(inplace=True)), nn.GELU()).requires_grad_(False)
+    model: Any = nn.Sequential(nn.Sequential(nn.Linear(2, 2), nn.ReLU(inplace=True)), nn.GELU()).requires_grad_(False)
 
     with watching(model) as where:
         assert not model[0][1].inplace

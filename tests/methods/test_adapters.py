@@ -325,14 +325,13 @@ def test_specs_name_them(pytester: pytest.Pytester, good_spec: str) -> None:
 @pytest.mark.parametrize("seed", [0, 3])
 def test_what_captum_draws_belongs_to_the_seed_and_the_example(captum: None, seed: int) -> None:
     """Whatever the batch: the numbers of `seed` times a million and three, and the example's place."""
-    from captum.attr import ShapleyValueSampling
-
+    sampling = required("captum.attr").ShapleyValueSampling
     model = Expression(lambda a, b, c: a * b * c + torch.tanh(a - c))
     x = torch.rand(3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) + 1
     found = axioms.attribute(model, x, method="captum:ShapleyValueSampling", n_samples=2, seed=seed)
     for example in range(3):
         torch.manual_seed(seed * 1_000_003 + example)
-        wanted = ShapleyValueSampling(lambda rows: model(rows)).attribute(x[example : example + 1], n_samples=2)
+        wanted = sampling(lambda rows: model(rows)).attribute(x[example : example + 1], n_samples=2)
         torch.testing.assert_close(found.scores[example : example + 1], wanted.to(x), rtol=1e-6, atol=1e-6)
     again = axioms.attribute(model, x, method="captum:ShapleyValueSampling", n_samples=2, seed=seed, batch_size=2)
     torch.testing.assert_close(again.scores, found.scores)
@@ -346,7 +345,7 @@ def test_windows_and_strides_count_features(captum: None) -> None:
     model = Expression(lambda a, b, c, d: a + 10 * b + 100 * c + 1000 * d)
     x = torch.ones(2, 4, dtype=torch.float64)
 
-    def occluded(**options: int) -> list[float]:
+    def occluded(**options: Any) -> list[float]:
         return axioms.attribute(model, x, method="captum:Occlusion", **options).scores[1].tolist()
 
     assert occluded() == [1, 10, 100, 1000]
@@ -382,9 +381,7 @@ def test_options_have_captums_own_defaults(captum: None, name: str) -> None:
     """But for the baseline, which is a number here, and for windows and strides, which count features."""
     import inspect
 
-    import captum.attr
-
-    known = inspect.signature(getattr(captum.attr, name).attribute).parameters
+    known = inspect.signature(getattr(required("captum.attr"), name).attribute).parameters
     own = {"baselines": 0.0, "window": 1, "stride": 1, "seed": 0}
     for option, default in CAPTUM[name].items():
         assert default == own.get(option, known[option].default if option in known else None), option
@@ -396,9 +393,7 @@ def test_options_have_zennits_own_defaults(zennit: None, name: str) -> None:
     """But for the box of the input, which zennit wants stated."""
     import inspect
 
-    import zennit.composites
-
-    known = inspect.signature(getattr(zennit.composites, name)).parameters
+    known = inspect.signature(getattr(required("zennit.composites"), name)).parameters
     for option, default in ZENNIT[name].items():
         wanted = {"low": 0.0, "high": 1.0}.get(option, known[option].default)
         assert default == wanted, option

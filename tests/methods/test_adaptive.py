@@ -47,6 +47,7 @@ def test_the_largest_are_exact(exact: int, estimate: str, remove: Any) -> None:
 
 
 def test_what_cannot_be() -> None:
+    wrong: dict[str, Any]
     for wrong in ({"exact": -1}, {"rows": 0}):
         with pytest.raises(InputError, match="exact >= 0 and rows >= 1"):
             scores("loo_adaptive", **wrong)

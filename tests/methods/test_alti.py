@@ -289,8 +289,9 @@ def test_contributions_do_not_depend_on_the_size_of_the_stream(scale: float) -> 
     for token in range(3):
         near = []
         for key in range(3):
-            term = sum(weights[0, head, token, key] * vectors[0, head, key] for head in range(2))
-            term = term + (before[0, token] if key == token else 0)
+            term = (weights[0, :, token, key, None] * vectors[0, :, key]).sum(0) + float(key == token) * before[
+                0, token
+            ]
             whole = after[0, token]
             near.append(max(0.0, float(whole.abs().sum() - (whole - term).abs().sum())))
         wanted = [one / sum(near) for one in near] if sum(near) else [float(key == token) for key in range(3)]

@@ -47,7 +47,7 @@ def test_one_output_that_differs_is_enough(tmp_path: Path, place: tuple[int, int
 )
 def test_what_it_says_instead(tmp_path: Path, said: str, error: type[Exception]) -> None:
     with pytest.raises(error, match="because"):
-        answer(tmp_path, **{said: "because"})
+        answer(tmp_path, OUTPUTS, **{said: "because"})
 
 
 def test_a_request_has_all_that_the_other_process_needs(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def test_shapes_of_outputs() -> None:
         with pytest.raises(InputError, match="must give batch x outputs"):
             Model(Returns(wrong))(Inputs(x))
     with pytest.raises(ModelFailed, match=r"raised ValueError.*features of shape \(2, 3\) of float32"):
-        Model(Returns(lambda x: [].index(0)))(Inputs(x))
+        Model(Returns(lambda x: list(x.shape).index(-1)))(Inputs(x))
 
 
 def test_at_rest_and_back() -> None:

@@ -138,6 +138,7 @@ def test_every_class_that_it_has() -> None:
             choose(strange, OUTPUTS)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="needs data with labels"):
         choose("label", OUTPUTS)
+    mapping: dict[str, Any]
     for mapping in ({"probability": 0}, {"logit_difference": "predicted"}):
         with pytest.raises(InputError, match="at least two outputs; this one has one"):
             choose(mapping, OUTPUTS[:, :1])

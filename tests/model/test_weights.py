@@ -12,64 +12,64 @@ from torch import nn
 from axioms.model.weights import in_words, putting_back
 
 
-def network() -> nn.Sequential:
+def network() -> Any:
     torch.manual_seed(0)
     return nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 1)).eval()
 
 
-def _swap_weight(model: nn.Sequential) -> None:
+def _swap_weight(model: Any) -> None:
     model[0].weight = nn.Parameter(torch.ones(3, 2))
 
 
-def _write_weight(model: nn.Sequential) -> None:
+def _write_weight(model: Any) -> None:
     model[0].weight.data[0, 0] += 1
 
 
-def _drop_bias(model: nn.Sequential) -> None:
+def _drop_bias(model: Any) -> None:
     model[0].bias = None
 
 
-def _write_buffer(model: nn.Sequential) -> None:
+def _write_buffer(model: Any) -> None:
     model[1].running_mean += 1
 
 
-def _swap_module(model: nn.Sequential) -> None:
+def _swap_module(model: Any) -> None:
     model[2] = nn.Identity()
 
 
-def _add_module(model: nn.Sequential) -> None:
+def _add_module(model: Any) -> None:
     model[2].add_module("more", nn.Identity())
 
 
-def _train(model: nn.Sequential) -> None:
+def _train(model: Any) -> None:
     model[1].training = True
 
 
-def _own_forward(model: nn.Sequential) -> None:
+def _own_forward(model: Any) -> None:
     model[0].forward = lambda x: x
 
 
-def _hook(model: nn.Sequential) -> None:
+def _hook(model: Any) -> None:
     model[0].register_forward_hook(lambda *_: None)
 
 
-def _back_hook(model: nn.Sequential) -> None:
+def _back_hook(model: Any) -> None:
     model[2].register_full_backward_pre_hook(lambda *_: None)
 
 
-def _freeze(model: nn.Sequential) -> None:
+def _freeze(model: Any) -> None:
     model[0].weight.requires_grad_(False)
 
 
-def _cast(model: nn.Sequential) -> None:
+def _cast(model: Any) -> None:
     model[0].weight.data = model[0].weight.data.double()
 
 
-def _threads(model: nn.Sequential) -> None:
+def _threads(model: Any) -> None:
     torch.set_default_dtype(torch.float16)
 
 
-CHANGES: dict[Callable[[nn.Sequential], None], tuple[str, str]] = {
+CHANGES: dict[Callable[[Any], None], tuple[str, str]] = {
     _swap_weight: ("weights", "0"),
     _write_weight: ("weights", "0.weight"),
     _drop_bias: ("weights", "0"),
@@ -86,7 +86,7 @@ CHANGES: dict[Callable[[nn.Sequential], None], tuple[str, str]] = {
 }
 
 
-def look(model: nn.Sequential) -> list[Any]:
+def look(model: Any) -> list[Any]:
     """Return all that matters here of a model, to compare."""
     parts = list(model.modules())
     return [
@@ -100,7 +100,7 @@ def look(model: nn.Sequential) -> list[Any]:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_is_put_back_and_named(change: Callable[[nn.Sequential], None]) -> None:
+def test_a_change_is_put_back_and_named(change: Callable[[Any], None]) -> None:
     model = network()
     before = look(model)
     with putting_back(model) as changed:

@@ -414,7 +414,7 @@ def test_neighbours_and_the_relevance_there() -> None:
         assert lipschitz["lipschitz"][row] == pytest.approx((changes / moves).max())
         assert largest["absolute"][row] == pytest.approx(changes.max())
         assert largest["relative"][row] == pytest.approx(changes.max() / np.linalg.norm(side.scores[row]))
-        ratios: dict[str, list[float]] = {"input": [], "representation": [], "output": []}
+        ratios: dict[str, list[Any]] = {"input": [], "representation": [], "output": []}
         for one in near:
             change = np.linalg.norm((side.scores[row] - one.scores[row]) / side.scores[row])
             other = representations(side.model, one.inputs, names, 2)[row]
@@ -491,7 +491,12 @@ def test_a_ledger_for_each_example_and_accounts_of_all() -> None:
 def test_rounds_of_timing() -> None:
     side, bench = points()
     runs: list[int] = []
-    found = cost(points(method=lambda *given: runs.append(len(given[1])) or given[1].features)[0], rounds=1)
+
+    def noted(model: Any, inputs: Any, target: Any) -> Tensor:
+        runs.append(len(inputs))
+        return inputs.features
+
+    found = cost(points(method=noted)[0], rounds=1)
     assert runs == [2]  # the first batch
     assert float(found["passes"]) > 0
     cost(side, rounds=3)

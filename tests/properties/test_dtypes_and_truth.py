@@ -32,7 +32,7 @@ def test_amplification_is_in_units_of_the_rounding(dtype: Any) -> None:
         assert found["amplification"][row] == pytest.approx(off / least)
         size = max(np.abs(computed[row]).max(), np.abs(exact[row]).max())
         assert found["relative_gap"][row] == pytest.approx(off / size)
-    assert side.model.module.first.weight.dtype == torch.float64
+    assert next(side.model.module.parameters()).dtype == torch.float64
 
 
 def test_the_output_and_the_largest_score_both_say_what_a_unit_is() -> None:

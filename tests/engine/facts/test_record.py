@@ -18,7 +18,8 @@ SOMEWHERE = ("varies", "is_scores")
 
 @pytest.mark.parametrize("name", EVERYWHERE + SOMEWHERE)
 def test_a_flag_of_a_sum(name: str) -> None:
-    has, lacks = Facts(**{name: True}), PLAIN
+    flag: Any = {name: True}
+    has, lacks = Facts(**flag), PLAIN
     assert getattr(combine([has, has]), name)
     assert not getattr(combine([lacks, lacks]), name)
     for mixed in ([has, lacks], [lacks, has]):

@@ -86,8 +86,13 @@ def test_what_is_put_at_a_place_is_what_the_model_goes_on_with(at: str) -> None:
     same = outputs_with(model, inputs, {at: lambda value: value.clone()})
     torch.testing.assert_close(same, plain)
     (value,) = values_at(model, inputs, [at])
-    seen = []
-    moved = outputs_with(model, inputs, {at: lambda value: seen.append(value) or value * 1.001})
+    seen: list[torch.Tensor] = []
+
+    def a_little_more(value: torch.Tensor) -> torch.Tensor:
+        seen.append(value)
+        return value * 1.001
+
+    moved = outputs_with(model, inputs, {at: a_little_more})
     assert torch.equal(seen[0], value)
     change = axioms.attribute(module, TEXT, target=0, method="atp", at=at).at
     assert change is not None

@@ -158,4 +158,4 @@ def test_estimates_are_compared_with_effects_example_by_example() -> None:
         assert found["pearson"][number] == pytest.approx(np.corrcoef(said, true)[0, 1])
     for wrong in ({"layers": [3]}, {"layers": [0]}, {"direction": "denoising"}):
         with pytest.raises(InputError):
-            patching_correlation(view, **wrong)  # type: ignore[arg-type]
+            patching_correlation(view, **wrong)

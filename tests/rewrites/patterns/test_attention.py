@@ -121,7 +121,7 @@ class Named(nn.Module):
 
 
 @pytest.mark.parametrize("wrong", [{"q": 6}, {"k": 2}, {"k": 3, "v": 3}, {"heads": 3}])
-def test_sizes_that_do_not_fit_are_no_attention(wrong: dict[str, int]) -> None:
+def test_sizes_that_do_not_fit_are_no_attention(wrong: dict[str, Any]) -> None:
     assert len(attentions(Named())) == 1
     with pytest.raises(NotApplicable, match="no attention block"):
         attentions(Named(**wrong))
@@ -171,7 +171,7 @@ def test_heads_with_positions_of_their_own_stay() -> None:
 
 def test_queries_that_are_normalized_are_not_scaled() -> None:
     model = Named().double()
-    model.q_norm = nn.LayerNorm(2)  # type: ignore[assignment]
+    model.q_norm = nn.LayerNorm(2)
     with pytest.raises(NotApplicable, match="pass a norm"):
         apply_rewrite("rescale_qk", {}, model, Inputs(torch.ones(1, 2, 4, dtype=torch.float64)))
 
@@ -207,8 +207,9 @@ def test_maps_that_are_not_whole_layers_are_not_separate() -> None:
     assert not block.is_fused
     for name in ("query", "key", "value"):
         layer = nn.Linear(4, 6)
-        assert not replace(block, **{name: Map(layer, torch.arange(4))}).is_separate
-        assert not replace(block, **{name: Map(layer, torch.arange(6).flip(0))}).is_separate
+        for rows in (torch.arange(4), torch.arange(6).flip(0)):
+            other: Any = {name: Map(layer, rows)}
+            assert not replace(block, **other).is_separate
     assert not replace(block, key=block.query).is_separate
     assert replace(block, key=block.query, value=block.query).is_fused
     assert not replace(block, key=block.query).is_fused

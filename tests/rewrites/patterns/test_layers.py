@@ -52,7 +52,7 @@ def test_a_map_is_its_layer(kind: str) -> None:
     assert whole.weight.shape[:2] == (OUTPUTS, INPUTS)
     x = data("Linear")
     if kind != "Conv2d":
-        torch.testing.assert_close(x @ whole.weight.T + whole.bias, one(x).detach())
+        torch.testing.assert_close(x @ whole.weight.T + whole.bias_or_zero, one(x).detach())
     assert Map.whole(layer("Linear", bias=False)).bias is None
     assert Map.whole(layer("Linear", bias=False)).bias_or_zero.tolist() == [0, 0, 0, 0]
     second = whole.part(1, 2)
@@ -89,7 +89,8 @@ def test_an_offset_of_the_input_becomes_bias(bias: bool) -> None:
     one, offset, x = layer("Linear", bias), torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64), data("Linear")
     with_offset = one(x + offset).detach()
     whole = Map.whole(one)
-    assert whole.bias_after(None) is whole.bias is None or torch.equal(whole.bias_after(None), one.bias.data)
+    plain: Any = whole.bias_after(None)
+    assert plain is None if one.bias is None else torch.equal(plain, one.bias.data)
     whole.write(whole.weight, whole.bias_after(offset))
     torch.testing.assert_close(one(x).detach(), with_offset)
 
@@ -116,7 +117,7 @@ def test_attributes_by_path() -> None:
 
 def test_a_shared_module_is_replaced_everywhere_and_what_is_inside_a_replaced_one_is_not() -> None:
     inner = nn.ReLU()
-    model = nn.Sequential(inner, nn.Sequential(inner, nn.Linear(1, 1)), nn.Linear(1, 1)).eval()
+    model: Any = nn.Sequential(inner, nn.Sequential(inner, nn.Linear(1, 1)), nn.Linear(1, 1)).eval()
     count = replace_modules(model, lambda module: nn.Tanh() if isinstance(module, nn.ReLU) else None)
     assert count == 2
     assert model[0] is model[1][0]
@@ -145,6 +146,7 @@ def test_modules_in_the_place_of_a_layer_compute_the_same(kind: str, bias: bool)
     torch.testing.assert_close(copied(x).detach(), plain)
     assert copied.weight.data_ptr() != weight.data_ptr()
     assert (copied.in_features, copied.out_features) == (INPUTS, OUTPUTS)
+    stand_in: Any
     for stand_in in (InTwo(one), WithZero(one)):
         torch.testing.assert_close(stand_in(x).detach(), plain)
         assert torch.equal(stand_in.weight, one.weight)  # for code that reads the weight and does not call
