@@ -87,7 +87,7 @@ def _substituted(side: SideView, nearest: int, random: list[torch.Generator]) ->
     inputs = side.inputs
     if inputs.slot != EMBEDDINGS:
         raise InputError("`by: tokens` is for texts given as `input_ids`; use `by: noise` here.")
-    weight: Tensor = input_embedding(side.model.module).weight  # type: ignore[operator]
+    weight: Tensor = input_embedding(side.model.module).weight  # type: ignore[assignment]
     ids = inputs.fixed["input_ids"].clone()
     for row, generator in zip(range(len(inputs)), random, strict=True):
         places = torch.arange(ids.shape[1])
