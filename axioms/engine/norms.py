@@ -44,8 +44,13 @@ def read_group_norm(call: Call) -> Operation:
 
 def read_batch_norm(call: Call) -> Operation:
     """Read a batch norm in evaluation mode, which is a linear map with a bias."""
-    x, mean, variance = (call.argument(i, n) for i, n in enumerate(("input", "running_mean", "running_var")))
-    weight, bias = call.argument(3, "weight"), call.argument(4, "bias")
+    order = ("input", "running_mean", "running_var", "weight", "bias")
+    if call.func is torch.batch_norm:  # not torch.nn.functional's, which has another order
+        order = ("input", "weight", "bias", "running_mean", "running_var")
+    given = {name: call.argument(place, name) for place, name in enumerate(order)}
+    x, mean, variance, weight, bias = (
+        given[name] for name in ("input", "running_mean", "running_var", "weight", "bias")
+    )
     if call.argument(5, "training", False) or mean is None:
         raise Unreadable
     scale = torch.rsqrt(variance + call.argument(7, "eps", 1e-5))

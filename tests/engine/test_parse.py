@@ -137,6 +137,13 @@ CALLS: dict[str, tuple[str, Callable[[], Any]]] = {
     "group_norm": (NORM, lambda: F.group_norm(image * 1e-2, 2, gain, shift, 1e-2)),
     "group_norm by name": (NORM, lambda: F.group_norm(input=sound, num_groups=4, eps=0.1)),
     "group_norm by default": (NORM, lambda: F.group_norm(small, 2)),
+    "torch.layer_norm": (NORM, lambda: torch.layer_norm(small, (4,), gain, shift, 1e-2)),
+    "torch.rms_norm": (NORM, lambda: torch.rms_norm(small, (4,), gain, 1e-2)),
+    "torch.group_norm": (NORM, lambda: torch.group_norm(small, 2, gain, shift, 1e-2)),
+    "torch.batch_norm": (
+        LINEAR,
+        lambda: torch.batch_norm(small, gain, shift, mean, var, False, 0.1, 0.2, False),
+    ),
     "batch_norm": (LINEAR, lambda: F.batch_norm(image, mean, var, gain, shift, False, 0.1, 0.2)),
     "batch_norm by name": (LINEAR, lambda: F.batch_norm(sound, running_mean=mean, running_var=var, eps=0.3)),
     "batch_norm by default": (LINEAR, lambda: F.batch_norm(small, mean, var * 1e-4, bias=shift)),

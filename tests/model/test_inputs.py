@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from axioms.core.errors import InputError
-from axioms.model.inputs import EMBEDDINGS, Inputs, read_inputs, words_of
+from axioms.model.inputs import EMBEDDINGS, Inputs, input_embedding, read_inputs, words_of
 from axioms.model.removals import Removal
 from axioms.subjects.models.tiny import tiny
 
@@ -172,3 +172,28 @@ def test_an_example_without_a_token_is_named() -> None:
     mask = torch.tensor([[1, 1, 0], [0, 0, 0], [1, 1, 1]])
     with pytest.raises(InputError, match="attention_mask of example 1 attends to no token"):
         read_inputs(module, {"input_ids": ids, "attention_mask": mask})
+
+
+def test_the_embedding_that_is_called() -> None:
+    """The one that the model names; of its twins of the same shape the innermost, if it is one of them."""
+
+    class Mine(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.zeros(5, 2))
+
+    class Net(nn.Module):
+        def __init__(self, named: nn.Module, *others: nn.Module) -> None:
+            super().__init__()
+            self.named, self.others = named, nn.ModuleList(others)
+
+        def get_input_embeddings(self) -> nn.Module:
+            return self.named
+
+    first, second, other = nn.Embedding(5, 2), nn.Embedding(5, 2), nn.Embedding(4, 2)
+    assert input_embedding(Net(first, other)) is first
+    assert input_embedding(Net(first, second, other)) is second
+    mine = Mine()
+    assert input_embedding(Net(mine, first, second)) is mine
+    with pytest.raises(InputError, match="no get_input_embeddings"):
+        input_embedding(nn.Linear(1, 1))

@@ -111,6 +111,9 @@ def test_one_row_that_differs_is_enough_to_reuse_nothing() -> None:
             check_reuse(off, whole, 3.0)
     with pytest.raises(ReuseFailed):
         check_reuse(whole * float("nan"), whole, 3.0)
+    check_reuse(whole + 1e-9, whole, 1e6)  # rounding is as large as the largest output
+    with pytest.raises(ReuseFailed):
+        check_reuse(whole + 1e-9, whole, 3.0)
 
 
 def test_texts_that_become_shorter_go_together_by_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -435,6 +435,9 @@ def test_what_a_removal_needs() -> None:
         read_inputs(bert, batch(), {"kind": "delete", "draws": 2})
     with pytest.raises(InputError, match="`mask_token_id` is an option of kind `mask_token`"):
         read_inputs(bert, batch(), {"kind": "resample", "mask_token_id": 2})
+    for wrong in ({"kind": "mask_token", "mask_token_id": -1}, {"chunk": 0}, {"kind": "resample", "draws": 0}):
+        with pytest.raises(InputError, match="greater than"):
+            read_inputs(bert, batch(), wrong)
     with pytest.raises(InputError, match="needs a tokenizer with a mask token"):
         read_inputs(bert, {**batch(), "mask_token_id": None}, "mask_token")
     with pytest.raises(InputError, match="at least one token that is not a special one"):

@@ -1,9 +1,9 @@
 """Mutation testing: a seeded sample of small edits to the package, and whether a test or a spec notices each.
 
     python -m tests.mutation.record                    # which tests execute which line (once)
-    python -m tests.mutation.run --seed 1 --sample 400 # about an hour on two cores; again to resume
+    python -m tests.mutation.run --seed 1 --sample 400 # some ten minutes; again to resume
 
-Each mutant is a fork of one process that has imported everything but the package itself. Results are kept beside the
+Each mutant is a fork of one process that has imported and collected everything (session.py, trial.py). Results are kept beside the
 map in a file of JSON lines. One is used again as long as the mutated file is the same and, where the mutant survived,
 so are the tests that ran. `equivalent.yaml` lists the mutants that nobody could notice, with the reason.
 """

@@ -15,6 +15,7 @@ from axioms.core.errors import InputError, NotDefined
 from axioms.model.inputs import Inputs, read_inputs
 from axioms.model.removals import Removal
 from axioms.properties.attention_flatness import normalized_entropy, rank_correlation
+from axioms.properties.batch_invariance import batch_invariance
 from axioms.properties.cost import cost
 from axioms.properties.faithfulness_correlation import faithfulness_correlation
 from axioms.properties.helpers.accounts import accounts_of
@@ -542,3 +543,11 @@ def test_texts_have_units_that_are_candidates() -> None:
     assert units.counts.tolist() == [6, 4]
     sets = random_removals(side, samples=8, seed=0)
     assert not sets.chosen[1, :, 4:].any()
+
+
+def test_two_examples_make_a_batch() -> None:
+    side, _ = points()
+    assert batch_invariance(side)["relative_gap"].max() < 1e-12
+    for alone in (make_part(0, 1)[0], points(batch_size=1)[0]):
+        with pytest.raises((InputError, NotDefined)):
+            batch_invariance(alone)

@@ -38,11 +38,15 @@ def test_amplification_is_in_units_of_the_rounding(dtype: Any) -> None:
 def test_the_output_and_the_largest_score_both_say_what_a_unit_is() -> None:
     """One is large where the scores are small, and the other way round."""
 
+    def sizes(inputs: Any, value: float) -> Tensor:
+        """Of each example another."""
+        return value * torch.where(inputs.features[:, 0].double() > 0, 1.0, 0.5).double()
+
     def constant(value: float) -> Any:
         def method(model: Any, inputs: Any, target: Any) -> Tensor:
             off = 0.0 if inputs.features.dtype == torch.float64 else 2.0**-20
-            row = torch.tensor([value, value / 1024, 0.0, 0.0], dtype=torch.float64)
-            return (row + off).expand(len(inputs), 4).to(torch.float64)
+            row = torch.tensor([1.0, 1 / 1024, 0.0, 0.0], dtype=torch.float64)
+            return row * sizes(inputs, value)[:, None] + off
 
         return method
 
@@ -50,7 +54,8 @@ def test_the_output_and_the_largest_score_both_say_what_a_unit_is() -> None:
         side, _ = points(method=constant(value))
         output = np.abs(side.outputs[np.arange(3), TARGET])
         found = precision(side)["amplification"]
-        np.testing.assert_allclose(found, 2.0**-20 / (2.0**-24 * np.maximum(value, output)))
+        largest = np.maximum(sizes(side.inputs, value).numpy(), output)
+        np.testing.assert_allclose(found, 2.0**-20 / (2.0**-24 * largest))
 
 
 def sentence(length: int, words: list[int], truth: list[int]) -> Any:

@@ -245,3 +245,11 @@ def test_heads_are_read_where_the_last_dimension_is_one() -> None:
     assert heads.tolist() == [list(range(head * WIDTH, (head + 1) * WIDTH)) for head in range(HEADS)]
     assert Channels(layer, numbers.transpose(1, 2)).heads is None
     assert Channels(layer, numbers[:, 1:]).heads is None
+
+
+def test_a_block_inside_another_module_is_found_too() -> None:
+    model = nn.Sequential(nn.Linear(SIZE, SIZE), nn.Sequential(Block(*SPLITS["fused"], sdpa))).double().eval()
+    with example_of(read_inputs(model, X)):
+        (block,) = attentions(model)
+    assert block.path == "1.0.last"
+    assert block.module is model.get_submodule("1.0")

@@ -258,3 +258,11 @@ def test_lists_of_another_shape_are_not_compared() -> None:
     verdict, reason = compare(Bound(equals=[[1.0, 2.0], [3.0, 4.0]]), Quantity([[1.0, 2.1], [3.0, 4.5]], 2))
     assert (verdict, reason) == (VIOLATED, "is off by 0.5 at (1, 1)")
     assert compare(Bound(equals=[1.0], abs=0.5), Quantity([1.5], 1))[0] is HOLDS
+
+
+def test_a_violation_is_shown_by_the_bounds_that_are_violated(check: Check) -> None:
+    bounds = {"relative_error.max": Bound(le=0.1), "ratio.max": Bound(le=0.9)}
+    expect = tuple(PlacedBound(name, bound, check.place) for name, bound in bounds.items())
+    shown = judged(replace(claim(check), expect=expect), [0.5, 0.5])
+    assert (shown.verdict, shown.passed, shown.reason) == (VIOLATED, True, "as claimed")
+    assert [finding.metric for finding in shown.findings] == ["relative_error.max"]

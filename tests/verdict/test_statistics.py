@@ -154,3 +154,12 @@ def test_up_to_fourteen_examples_every_pattern_is_tried() -> None:
     drawn = sign_flip_p(values, seed=0)
     assert drawn * 10_000 == pytest.approx(round(drawn * 10_000))
     assert sign_flip_p(values, seed=1) != drawn
+
+
+def test_two_examples_show_a_little_and_their_size_does_not_matter() -> None:
+    assert sign_flip_p(np.array([1.0, 1.0]), seed=0) == 0.5
+    assert sign_flip_p(np.array([1.0]), seed=0) == 1.0
+    values = np.random.default_rng(3).normal(0.4, 1, size=9)
+    wanted = by_every_pattern(values)
+    for scale in (1e-14, 1.0, 1e14):
+        assert sign_flip_p(values * scale, seed=0) == pytest.approx(wanted)

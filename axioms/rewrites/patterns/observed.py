@@ -110,7 +110,7 @@ class AttentionCalls(Handler):
         alone = sum(other is not None for other in labels) == 1
         if name == "scaled_dot_product_attention":
             channels = [part for part in labels if isinstance(part, Channels)]
-            if channels != [part for part in labels[:3] if part is not None] or len(channels) != 3:
+            if len(channels) != 3 or None in labels[:3]:
                 return False  # also where a mask is made of what a layer gives
             return self._mix(Scores(channels[0], channels[1], True), channels[2], value)
         if name in PRODUCTS and len(labels) == 2:

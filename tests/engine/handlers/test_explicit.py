@@ -300,3 +300,18 @@ def test_what_no_rule_covers_is_named_with_its_module() -> None:
     rules = [{"on": "linear", "rule": "stop"}]
     found = axioms.attribute(stopped, x, target=0, method="lrp", rules=rules, engine="explicit")
     assert not bool(found.scores.any())
+
+
+def test_the_explicit_engine_leaves_the_features_alone() -> None:
+    from axioms.engine.handlers.explicit import propagate_explicit
+    from axioms.methods.lrp import attnlrp_composite
+    from axioms.model.inputs import Inputs
+    from axioms.model.module import Model
+    from axioms.model.targets import Target
+
+    inputs = Inputs(torch.ones(1, 2, dtype=torch.float64))
+    model = Model(nn.Linear(2, 1).double())
+    with model.at_rest():
+        found = propagate_explicit(model, inputs, Target(torch.tensor([0])), attnlrp_composite())
+    assert not inputs.features.requires_grad
+    assert not found.requires_grad

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor, nn
 
-from axioms.engine.handlers.gates import _others, _removing
+from axioms.engine.handlers.gates import _others, _removing, gated
+from axioms.model.inputs import Inputs
+from axioms.model.module import Model
+from axioms.model.removals import Removal
 
 LOGITS = st.lists(st.floats(-40, 40), min_size=2, max_size=5)
 
@@ -48,3 +54,28 @@ def test_a_key_that_is_all_there_is_cannot_be_removed() -> None:
     read = (scores + _removing(scores, gates.log(), -1)).softmax(-1) @ torch.tensor([1.0, 2.0], dtype=torch.float64)
     (slope,) = torch.autograd.grad(read.sum(), gates)
     assert float(slope[0, 0]) == 0
+
+
+@pytest.mark.parametrize("way", ["tuple", "list", "number"])
+def test_attention_by_a_logarithm_is_gated_too(way: str) -> None:
+    """exp(z - logsumexp z), whose dimension may be one of several."""
+    dim: Any = {"tuple": (-1,), "list": [-1], "number": -1}[way]
+
+    class Logarithmic(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            torch.manual_seed(0)
+            self.query, self.key, self.value = (nn.Linear(2, 2).double() for _ in range(3))
+
+        def forward(self, x: Tensor, attention_mask: Tensor) -> Tensor:
+            scores = self.query(x) @ self.key(x).transpose(1, 2)
+            scores = scores.masked_fill(attention_mask[:, None, :] == 0, -1e30)
+            weights = (scores - scores.logsumexp(dim, keepdim=True)).exp()
+            return (weights @ self.value(x))[:, 0]
+
+    x = torch.randn(1, 3, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    model = Model(Logarithmic())
+    inputs = Inputs(x, {"attention_mask": torch.ones(1, 3)}, removal=Removal(kind="attention_mask"))
+    gates = torch.ones(1, 3, dtype=torch.float64)
+    with torch.no_grad(), model.at_rest():
+        torch.testing.assert_close(gated(model, inputs, gates), model(inputs))

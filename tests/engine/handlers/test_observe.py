@@ -141,3 +141,19 @@ def test_one_causal_layer_does_not_make_a_model_causal() -> None:
             for way in ("auto", read)
         )
         torch.testing.assert_close(auto, wanted)
+
+
+def test_a_size_of_the_whole_example_is_no_norm() -> None:
+    class Sized(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = Divides()
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.inner(x)[:, 0]
+
+    class Divides(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x / torch.linalg.vector_norm(x.flatten(1), dim=1).reshape(-1, 1, 1)
+
+    assert observe(Model(Sized()), given()).calls == []

@@ -149,3 +149,21 @@ def test_features_are_left_alone_where_a_tap_is_open(method: str) -> None:
     with torch.enable_grad(), model.at_rest(), tapping(Tap("layer.1")):
         METHODS.get(method).function(model, inputs, Target(torch.tensor([0, 1])))
     assert not inputs.features.requires_grad
+
+
+def test_what_a_module_puts_out_beside_the_value_stays() -> None:
+    class Three(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            return x, 10 * x, 100 * x
+
+    class Outer(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = Three()
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            first, second, third = self.inner(x)
+            return first + second + third
+
+    found = outputs_with(Model(Outer()), Inputs(torch.ones(1, 2)), {"inner": lambda value: value * 5})
+    assert found.tolist() == [[115.0, 115.0]]

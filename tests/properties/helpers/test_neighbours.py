@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,7 @@ from axioms.model.inputs import Inputs, read_inputs
 from axioms.model.module import Model
 from axioms.properties.helpers.neighbours import generators, neighbours, norm, without_padding
 from axioms.subjects.models.tiny import tiny
+from tests.properties.sides import points
 
 BERT = tiny(architecture="bert")
 IDS = torch.randint(3, 40, (3, 5), generator=torch.Generator().manual_seed(0))
@@ -140,3 +142,19 @@ def test_a_neighbourhood_is_the_same_by_default_wherever_it_is_asked_for() -> No
     for function in functions:
         parameters = inspect.signature(function).parameters
         assert {name: parameters[name].default for name in wanted} == wanted
+
+
+@pytest.mark.parametrize("name", ["max_sensitivity", "local_lipschitz", "relative_stability"])
+def test_an_axiom_asks_for_the_neighbourhood_that_it_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module(f"axioms.properties.{name}")
+    asked: list[dict[str, Any]] = []
+
+    def noted(side: Any, **options: Any) -> Any:
+        asked.append(options)
+        return neighbours(side, samples=1, seed=0)
+
+    monkeypatch.setattr(module, "neighbours", noted)
+    view, _ = points()
+    wanted = {"by": "tokens", "radius": 0.5, "nearest": 3, "samples": 7, "seed": 2}
+    getattr(module, name)(view, **wanted)
+    assert asked == [wanted]
