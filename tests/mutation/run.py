@@ -3,9 +3,9 @@
     python -m tests.mutation.record                    # which tests execute which line (once)
     python -m tests.mutation.run --seed 1 --sample 400 # some ten minutes; again to resume
 
-Each mutant is a fork of one process that has imported and collected everything (session.py, trial.py). Results are kept beside the
-map in a file of JSON lines. One is used again as long as the mutated file is the same and, where the mutant survived,
-so are the tests that ran. `equivalent.yaml` lists the mutants that nobody could notice, with the reason.
+Each mutant is a fork of one process that has imported and collected everything (session.py, trial.py). Results are kept
+beside the map in a file of JSON lines. One is used again as long as the mutated file is the same and, where the mutant
+survived, so are the tests that ran. `equivalent.yaml` lists the mutants that nobody could notice, with the reason.
 """
 
 from __future__ import annotations
