@@ -3,7 +3,7 @@
     python -m tests.mutation.record                    # which tests execute which line (once)
     python -m tests.mutation.run --seed 1 --sample 400 # some ten minutes; again to resume
 
-Each mutant is a fork of one process that has imported and collected everything (session.py, trial.py). Results are kept beside the
+Each mutant is a fork of one process that has collected the tests (session.py, trial.py). Results are kept beside the
 map in a file of JSON lines. One is used again as long as the mutated file is the same and, where the mutant survived,
 so are the tests that ran. `equivalent.yaml` lists the mutants that nobody could notice, with the reason.
 """
@@ -62,10 +62,9 @@ class Map:
     def choose(self, mutant: Mutant, budget: float) -> list[str]:
         """Return what should notice a mutant: mirrored tests first, then the cheapest that execute its lines.
 
-        Of a test with parameters one case comes before the second of any other, so that what runs is not all alike.
-
-        A line that runs at import has no test of its own: those of the function it decorates stand in, or the file's,
-        and those of what is declared.
+        Of a test with parameters one case comes before the second of any other, so that what runs is not all alike. A
+        line that runs at import has no test of its own: those of the function it decorates stand in, or the file's, and
+        those of what is declared.
         """
         executing, own = set[str](), [mirrored(mutant.file)]
         for first, last in ((mutant.line, mutant.end_line), mutant.scope, (1, sys.maxsize)):
