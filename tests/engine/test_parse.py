@@ -158,6 +158,9 @@ def test_an_operation_put_together_again_is_the_call(name: str) -> None:
     assert operation.kind == kind
     assert reading.unexplained == []
     torch.testing.assert_close(operation.forward(), value)
+    if isinstance(operation, Linear):
+        assert operation.input.requires_grad
+        assert not operation.weight.requires_grad
     built = again(operation)
     if built is not None:
         torch.testing.assert_close(built, value, rtol=1e-9, atol=0)

@@ -99,3 +99,15 @@ def test_slopes_are_means_over_draws_and_numbers() -> None:
     torch.testing.assert_close(slope, torch.stack([one for one, _ in each]).mean(0))
     torch.testing.assert_close(value, torch.stack([one for _, one in each]).mean(0))
     assert not any(tensor.requires_grad for tensor in (gates, slope, value, inputs.features))
+
+
+def test_the_order_of_an_estimate_matters() -> None:
+    for estimate in ("removal_taylor", "removal_grouped"):
+        first, exact = (scores(estimate, order=order) for order in ("first", "exact_block"))
+        assert not torch.allclose(first, exact)
+    torch.testing.assert_close(scores("removal_grouped"), scores("removal_grouped", order="exact_block"))
+
+
+@pytest.mark.parametrize("method", ["atp", "atp_qk"])
+def test_at_the_input_a_patch_of_zeros_takes_gradient_x_input(method: str) -> None:
+    torch.testing.assert_close(scores(method), scores("gradient_x_input"))

@@ -200,9 +200,19 @@ def test_a_sweep_is_attnlrps() -> None:
     for name, options in (("cp_lrp", {}), ("attnlrp", {"engine": "explicit"})):
         with pytest.raises(InputError, match="no option but `epsilon`"):
             run_sweep(METHODS.get(name), model, inputs, target, output, ["single"], batch_size=2, options=options)
+    told: list[tuple[int, int]] = []
     swept = run_sweep(
-        METHODS.get("attnlrp"), model, inputs, target, output, ["single"], batch_size=1, options={"epsilon": 0.5}
+        METHODS.get("attnlrp"),
+        model,
+        inputs,
+        target,
+        output,
+        ["single"],
+        batch_size=1,
+        options={"epsilon": 0.5},
+        progress=lambda *step: told.append(step),
     )
+    assert told == [(1, 2), (2, 2)]
     plain = run_method(
         METHODS.get("attnlrp"), model, inputs, target, output, batch_size=2, options={"epsilon": 0.5}
     ).scores

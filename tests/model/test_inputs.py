@@ -161,6 +161,10 @@ def test_what_is_read_of_a_text() -> None:
     assert included.position.tolist() == [3, 2]
     assert set(included.fixed) == {"input_ids", "attention_mask"}
     assert included.removal.kind == "attention_mask"
+    bare = {"input_ids": ids, "special_tokens_mask": special}
+    unmasked = read_inputs(module, bare, {"kind": "zero_embedding", "special_tokens": "keep"})
+    assert unmasked.candidates is not None
+    assert torch.equal(unmasked.candidates, special == 0)
     with pytest.raises(InputError, match="says which tokens are special"):
         read_inputs(module, {"input_ids": ids, "attention_mask": mask}, {"special_tokens": "keep"})
     with pytest.raises(InputError, match=r"has shape \(2, 3\)"):

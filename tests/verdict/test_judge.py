@@ -266,3 +266,18 @@ def test_a_violation_is_shown_by_the_bounds_that_are_violated(check: Check) -> N
     shown = judged(replace(claim(check), expect=expect), [0.5, 0.5])
     assert (shown.verdict, shown.passed, shown.reason) == (VIOLATED, True, "as claimed")
     assert [finding.metric for finding in shown.findings] == ["relative_error.max"]
+
+
+def test_an_open_question_is_no_answer_where_one_of_its_numbers_is_none(check: Check) -> None:
+    bounds = tuple(PlacedBound(f"{name}.max", Bound(le=0.1), check.place) for name in ("relative_error", "ratio"))
+    asked = replace(check, is_open=True, expect=bounds)
+    kinds = dict.fromkeys(("relative_error", "ratio"), "per_example")
+
+    def answer(error: float, ratio: float) -> Judgement:
+        values = {"relative_error": np.array([error]), "ratio": np.array([ratio])}
+        return judge(asked, Measurement(values, kinds, 0.95, 0), "float64")
+
+    assert answer(0.5, 0.5).passed
+    both = answer(math.nan, math.inf)
+    assert len(both.findings) == 2
+    assert not both.passed

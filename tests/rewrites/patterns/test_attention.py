@@ -213,3 +213,26 @@ def test_maps_that_are_not_whole_layers_are_not_separate() -> None:
     assert not replace(block, key=block.query).is_separate
     assert replace(block, key=block.query, value=block.query).is_fused
     assert not replace(block, key=block.query).is_fused
+
+
+def test_a_model_that_is_no_number_somewhere_is_not_rewritten() -> None:
+    from axioms.core.errors import RewriteError
+
+    x = torch.ones(2, 3, 4, dtype=torch.float64)
+    x[1] = float("nan")
+    with pytest.raises(RewriteError, match="was not tried: Named itself gives NaN or infinity"):
+        checked_rewrite("permute_heads", {}, Named().double(), Inputs(x), 2)
+
+
+def test_norms_are_written_out_each_by_its_own_rewrite() -> None:
+    x = Inputs(torch.randn(2, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64))
+    centered, plain = (nn.Sequential(norm, nn.Linear(4, 2)).double() for norm in (nn.LayerNorm(4), nn.RMSNorm(4)))
+    for name, fits, other in (
+        ("written_layer_norm", centered, plain),
+        ("divided_rms_norm", plain, centered),
+    ):
+        rewritten, gap = checked_rewrite(name, {}, fits, x, 2)
+        assert gap < 1e-9
+        assert type(next(rewritten.module.children())).__name__ == "WrittenNorm"
+        with pytest.raises(NotApplicable):
+            apply_rewrite(name, {}, other, x)
