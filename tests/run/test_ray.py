@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("ray", reason="pip install 'pytest-axioms[cluster]'")
 
-SLOW = "it starts clusters of several nodes, which takes minutes: AXIOMS_CLUSTER=1 pytest tests/run/test_ray.py"
+SLOW = "it starts clusters, which takes minutes: AXIOMS_CLUSTER=1 pytest tests/run/test_ray.py"
 slow = pytest.mark.skipif("AXIOMS_CLUSTER" not in os.environ, reason=SLOW)
 
 SPEC = """claim: c
@@ -95,6 +95,8 @@ def but_for_timings(record: dict[str, Any]) -> dict[str, Any]:
     return {**record, "checks": checks, "run": record["run"]["status"], "cluster": None}
 
 
+@pytest.mark.cluster
+@slow
 def test_two_workers_of_which_one_is_killed_give_the_same_record(folder: Path) -> None:
     _, alone = record(folder, "alone", start(folder, "alone"))
     (folder / "fate.txt").write_text("kill")
