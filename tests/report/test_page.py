@@ -20,6 +20,7 @@ def test_what_a_check_came_to() -> None:
     assert kind_of(make_check()) == "holds"
     assert kind_of(make_check(verdict="violated")) == "violated"
     assert kind_of(make_check(verdict="violated", passed=False)) == "failed"
+    assert kind_of(make_check(verdict="inconclusive")) == "recorded", "an open question passes whatever the answer"
     assert kind_of(make_check(verdict="inconclusive", passed=False)) == "failed"
     assert kind_of(make_check(verdict="holds", passed=False)) == "failed", "a claimed violation that is not shown"
 
