@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 DOWN, UP = ".lora_a", ".lora_b"
 LABELS = ("negative", "positive")
+CLASS_BIASES = ("classifier.bias", "classifier.out_proj.bias")
+"""Where a classifier has one number for each class: BERT and its like, RoBERTa and its like."""
 
 
 def merge(base: Mapping[str, Tensor], difference: Mapping[str, Tensor], scale: float) -> dict[str, Tensor]:
@@ -55,9 +57,10 @@ def lora_classifier(*, asset: str, files: dict[str, str], backend: Literal["eage
 
     folder = Path(asset)
     difference, scale = read_difference(Path(files["difference"]))
-    if "classifier.bias" not in difference:
-        raise InputError(f"{files['difference']} has no classifier.bias, so it is not a classifier.")
-    config = AutoConfig.from_pretrained(folder, local_files_only=True, num_labels=len(difference["classifier.bias"]))
+    biases = [difference[name] for name in CLASS_BIASES if name in difference]
+    if not biases:
+        raise InputError(f"{files['difference']} has no {' or '.join(CLASS_BIASES)}, so it is not a classifier.")
+    config = AutoConfig.from_pretrained(folder, local_files_only=True, num_labels=len(biases[0]))
     if config.num_labels == len(LABELS):
         config.id2label, config.label2id = dict(enumerate(LABELS)), {label: at for at, label in enumerate(LABELS)}
     model = AutoModelForSequenceClassification.from_config(config, attn_implementation=backend)
