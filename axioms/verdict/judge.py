@@ -182,9 +182,10 @@ def compare(bound: Bound, quantity: Quantity) -> tuple[Verdict, str]:
 
 
 def compare_paired(bound: Bound, quantity: Quantity, test: PairedTest, confidence: float) -> tuple[Verdict, str]:
-    """Tell whether a difference holds: its interval clears the bound, and the corrected test rejects that it does not.
+    """Tell whether a difference lies inside the bound or outside: by its interval, and by the corrected test.
 
-    An interval that contains the bound itself shows nothing either way, so equal methods are never a win.
+    What contradicts a claim needs the same evidence as what shows it. An interval that contains the bound itself shows
+    nothing either way, so equal methods are never a win.
     """
     verdict, reason = compare(bound, quantity)
     if not quantity.finite:
@@ -199,8 +200,9 @@ def compare_paired(bound: Bound, quantity: Quantity, test: PairedTest, confidenc
             f"may or may not be {bound}: the interval [{low:.4g}, {high:.4g}] contains {within[0]:g}",
         )
     level = 1 - confidence
-    if verdict is Verdict.HOLDS and test.p_holm > level + 1e-12:
-        return Verdict.INCONCLUSIVE, f"is not shown to be {bound}: Holm's p = {test.p_holm:.3g}, above {level:.3g}"
+    if verdict is not Verdict.INCONCLUSIVE and test.p_holm > level + 1e-12:
+        what = f"is not shown to be {bound}" if verdict is Verdict.HOLDS else f"is not shown not to be {bound}"
+        return Verdict.INCONCLUSIVE, f"{what}: Holm's p = {test.p_holm:.3g}, above {level:.3g}"
     return verdict, reason
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from transformers import BertForSequenceClassification, BertModel
+from transformers import AutoTokenizer, BertForSequenceClassification, BertModel, MPNetConfig, MPNetModel
 
 from axioms.core.errors import InputError
 from axioms.subjects.models.lora import lora_classifier, merge
@@ -89,6 +89,23 @@ def test_tokenizer_and_labels_come_with_it(base: Path, difference: dict[str, Ten
     module: Any = built.module
     assert module.config.id2label == {0: "negative", 1: "positive"}
     assert not built.module.training
+
+
+def test_a_head_of_two_layers_is_a_classifier_too(tmp_path: Path, base: Path) -> None:
+    """RoBERTa and MPNet have their class scores in `classifier.out_proj`."""
+    folder = tmp_path / "mpnet"
+    MPNetModel(MPNetConfig(vocab_size=20, hidden_size=8, num_hidden_layers=1, num_attention_heads=2)).save_pretrained(
+        folder
+    )
+    AutoTokenizer.from_pretrained(base).save_pretrained(folder)
+    difference = {
+        "classifier.dense.weight": torch.eye(8),
+        "classifier.dense.bias": torch.zeros(8),
+        "classifier.out_proj.weight": torch.zeros(3, 8),
+        "classifier.out_proj.bias": torch.tensor([1.0, 2.0, 3.0]),
+    }
+    built = lora_classifier(asset=str(folder), files=written(difference, tmp_path, {"scale": "1"}))
+    assert built.module(input_ids=IDS).logits.tolist() == [[1.0, 2.0, 3.0]] * 2
 
 
 @given(seed=st.integers(0, 99), scale=st.floats(-4, 4), rank=st.integers(1, 4))
