@@ -91,7 +91,7 @@ def _named(claims: Sequence[ClaimRecord]) -> list[str]:
 
 
 def ours_text(number: ClaimNumber | None) -> str:
-    """`r 0.83 [0.74, 0.88]`; empty where nothing was measured."""
+    """`r 0.83 [0.74, 0.88] n=64`; empty where nothing was measured."""
     return "" if number is None else claim_number(number)
 
 

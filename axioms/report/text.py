@@ -52,7 +52,7 @@ def unit_of(metric: str) -> str:
 
 
 def claim_number(number: ClaimNumber) -> str:
-    """`r 0.83 [0.74, 0.88]`, with a sign where it is a difference."""
+    """`r 0.83 [0.74, 0.88] n=64`, with a sign where it is a difference; without interval and n where it is exact."""
     if isinstance(number.value, list):
         return f"{number.unit} {_scores(number.value)}"
     if number.value is None or not math.isfinite(number.value):
@@ -63,7 +63,7 @@ def claim_number(number: ClaimNumber) -> str:
         return f"{number.unit} {sign}{text}".strip()
     digits = len(text.partition(".")[2]) if "e" not in text else 3
     low, high = (f"{end:.{digits}f}" for end in number.interval)
-    return f"{number.unit} {sign}{number.value:.{digits}f} [{low}, {high}]".strip()
+    return f"{number.unit} {sign}{number.value:.{digits}f} [{low}, {high}] n={number.n}".strip()
 
 
 def _scores(value: Sequence[Any]) -> str:

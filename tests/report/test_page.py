@@ -132,7 +132,7 @@ def test_the_scorecard_has_a_row_for_each_claim_and_a_column_for_each_subject() 
     first = card.rows[0].cells
     assert first["MNIST"] == []
     (cell,) = first["MiniLM"]
-    assert (cell.verdict, cell.number, cell.is_open) == ("not_shown", "r +0.003 [-0.050, 0.060]", True)
+    assert (cell.verdict, cell.number, cell.is_open) == ("not_shown", "r +0.003 [-0.050, 0.060] n=64", True)
     assert cell.anchor == "specs-a-yaml"
     assert first["BERT-base"][0].about == "--axioms-tier paper"
 

@@ -54,7 +54,7 @@ def test_a_row_says_claim_subject_verdict_ours_and_the_papers() -> None:
     title, first, last = scorecard_lines([absent, claim()])
     assert title.startswith("You et al. 2025: When LRP Diverges")
     assert title.split()[-4:] == ["subject", "verdict", "ours", "paper"]
-    for text in ("CP-LRP is closer", "MiniLM", "not shown", "r +0.003 [-0.050, 0.060]", "0.52 against 0.22"):
+    for text in ("CP-LRP is closer", "MiniLM", "not shown", "r +0.003 [-0.050, 0.060] n=64", "0.52 against 0.22"):
         assert text in first
     assert last == "  not run (--axioms-tier paper): others on BERT-base"
 
@@ -98,7 +98,7 @@ def test_the_default_run_ends_within_forty_lines() -> None:
 
 
 def test_numbers_and_texts() -> None:
-    assert ours_text(claim().number) == "r +0.003 [-0.050, 0.060]"
+    assert ours_text(claim().number) == "r +0.003 [-0.050, 0.060] n=64"
     assert ours_text(claim(numbers=[{**NUMBER, "value": [[1.0, 2.0]]}]).number) == "r (1.00, 2.00)"
     assert ours_text(claim(numbers=[{**NUMBER, "value": [0.25] * 9}]).number) == "r 0.25 each"
     assert ours_text(claim(numbers=[{**NUMBER, "value": [1, 2, 3, 4, 5]}]).number).endswith("4.00, ...)")

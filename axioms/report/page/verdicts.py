@@ -30,7 +30,7 @@ class ClaimCell:
 
     verdict: ClaimVerdict
     number: str
-    """The deciding number with unit and interval; empty where nothing was measured."""
+    """The deciding number with unit, interval and number of examples; empty where nothing was measured."""
     about: str
     """Whose number it is, and which metric; or what is missing."""
     is_open: bool
@@ -82,7 +82,7 @@ def claim_cell(claim: ClaimRecord, parts: Sequence[str]) -> ClaimCell:
 
 def _about(number: ClaimNumber) -> str:
     whose = f"{number.about}: " if number.about else ""
-    return f"{whose}{number.metric}, n = {number.n}"
+    return f"{whose}{number.metric}"
 
 
 def scorecards_of(run: RunRecord) -> list[Scorecard]:
