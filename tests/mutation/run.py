@@ -246,6 +246,10 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="run every mutant of the sample anew")
     parser.add_argument("--score", type=float, default=0.95, help="the share that must be killed")
     options = parser.parse_args()
+    # A fork that has inherited a pool of threads, but not its threads, waits for them for ever.
+    os.environ["OMP_NUM_THREADS"] = "1"
+    if "torch" in sys.modules:
+        sys.exit("torch was imported before the number of threads was set; run this as `python -m tests.mutation.run`")
     os.chdir(ROOT)
     sample = draw(all_mutants(options.only), options.sample, options.seed)
     tests = Map.read()

@@ -121,7 +121,7 @@ class Order:
 def limit(trial: Trial, folder: Path) -> None:
     """Bound what this process may use, and send what it prints to a file."""
     seconds = int(SLACK * trial.cost + STARTUP)
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + STARTUP))  # SIGXCPU first, which is a mutant's own
     memory = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     output = os.open(folder / "output", os.O_WRONLY | os.O_CREAT)
@@ -166,10 +166,13 @@ def _child(run: Callable[[Trial, Path], None], trial: Trial, folder: Path) -> No
 
 
 def _result(trial: Trial, folder: Path, status: int, seconds: float) -> Row:
-    """Read what a child has left: killed by a test, by the clock, by a crash, or not at all."""
+    """Read what a child has left: killed by a test, by the processor's clock, by a crash, or not at all.
+
+    One that had to be ended while it waited shows nothing about its tests.
+    """
     if os.WIFSIGNALED(status):
-        hung = os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)
-        return trial.row("timeout" if hung else "killed", f"signal {os.WTERMSIG(status)}", seconds)
+        outcomes = {signal.SIGXCPU: "timeout", signal.SIGKILL: "not run"}
+        return trial.row(outcomes.get(os.WTERMSIG(status), "killed"), f"signal {os.WTERMSIG(status)}", seconds)
     by = (folder / "by").read_text() if (folder / "by").exists() else "exit"
     if repr(pytest.ExitCode.USAGE_ERROR) in by:  # a test of the map is gone: nothing ran
         return trial.row("not run", by, seconds)
