@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from axioms.core.errors import InputError, ModelFailed
 from axioms.model.inputs import EMBEDDINGS, Inputs
-from axioms.model.module import Model, lock_of, outputs_in
+from axioms.model.module import Model, lock_of, outputs_in, reading_at
+from axioms.subjects.models.tiny import tiny
 
 BATCH, TOKENS, WIDTH, WORDS = 2, 3, 4, 5
 
@@ -139,3 +140,17 @@ def test_at_rest_and_back() -> None:
     assert before == ([part.training for part in module.modules()], [one.requires_grad for one in module.parameters()])
     assert lock_of(module) is lock_of(module)
     assert lock_of(module) is not lock_of(module[0])
+
+
+def test_hooks_of_others_on_the_head_see_what_it_is_given() -> None:
+    """So that what they keep is as large as what is computed."""
+    model: Any = tiny(architecture="llama")
+    head, seen = model.get_output_embeddings(), list[tuple[int, ...]]()
+    handle = head.register_forward_pre_hook(lambda head, args: seen.append(tuple(args[0].shape)))
+    ids = torch.tensor([[5, 9, 12, 30], [11, 4, 17, 33]])
+    with reading_at(model, ids.shape, torch.arange(2), 3) as gathered, torch.no_grad():
+        logits = model(input_ids=ids).logits
+    handle.remove()
+    assert gathered == [head]
+    assert seen == [(2, 1, model.config.hidden_size)]
+    assert logits.shape[:2] == (2, 1)

@@ -458,3 +458,16 @@ def test_what_takes_a_tokens_place() -> None:
     assert torch.equal(zero, torch.zeros(1, weight.shape[1], dtype=weight.dtype))
     assert mean is not None
     torch.testing.assert_close(mean, weight.mean(0, keepdim=True))
+
+
+def test_every_word_of_a_removal_is_explained_and_one_draw_is_enough() -> None:
+    fields = Removal.model_fields
+    assert all(field.description for field in fields.values())
+    assert Removal(kind="resample", draws=1).draws == 1
+    for name in ("draws", "chunk"):
+        assert getattr(Removal(kind="resample", **{name: 1}), name) == 1
+        with pytest.raises(ValueError, match="greater than 0"):
+            Removal(kind="resample", **{name: 0})
+    assert Removal(kind="mask_token", mask_token_id=0).mask_token_id == 0
+    with pytest.raises(ValueError, match="greater than or equal to 0"):
+        Removal(kind="mask_token", mask_token_id=-1)

@@ -233,3 +233,21 @@ def test_looking_for_a_tail_draws_no_number_of_anybody() -> None:
     with model.at_rest():
         find_tail(model, inputs)
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_a_map_of_what_is_not_the_input_is_no_part_of_a_tail() -> None:
+    """Its output has no gradient to be asked for."""
+
+    class WithPositions(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            torch.manual_seed(0)
+            self.positions = nn.Linear(3, 3).requires_grad_(False)
+            self.first, self.last = nn.Linear(3, 3), nn.Linear(3, 2)
+
+        def forward(self, x: Tensor) -> Tensor:
+            places = torch.arange(x.shape[1], dtype=x.dtype).reshape(1, -1, 1).expand(1, -1, 3)
+            return self.last((self.first(x) + self.positions(places)).cumsum(1))[:, 0]
+
+    inputs = Inputs(torch.randn(2, 9, 3, generator=torch.Generator().manual_seed(0)))
+    assert find_tail(Model(WithPositions()), inputs) == {"first": "first", "last": "first"}

@@ -93,7 +93,9 @@ def test_a_verdict_of_a_claim_stands_as_text(tmp_path: Path, verdict: str, words
     run = make_run(make_check(), claims=[make_claim(verdict=verdict, status="open")])
     page = page_of(run, tmp_path)
     assert f"1 claim: 1 {words}." in page
-    assert re.search(rf"Table 2 CP-LRP is closer to LOO 0.52 against 0.22 \S {words} r \+0.003 \[-0.050, 0.060\] n=64", page)
+    assert re.search(
+        rf"Table 2 CP-LRP is closer to LOO 0.52 against 0.22 \S {words} r \+0.003 \[-0.050, 0.060\] n=64", page
+    )
     summary = summary_markdown(run)
     assert f"| {words} | r +0.003 [-0.050, 0.060] n=64 | 0.52 against 0.22 |" in summary
 

@@ -280,6 +280,12 @@ def test_an_open_question_is_no_answer_where_one_of_its_numbers_is_none(check: C
         return judge(asked, Measurement(values, kinds, 0.95, 0), "float64")
 
     assert answer(0.5, 0.5).passed
+    asked = replace(asked, expect=tuple(PlacedBound(f"{name}.mean", Bound(le=0.1), check.place) for name in kinds))
+    values = {"relative_error": np.array([0.0, 0.2, 0.0, 0.2]), "ratio": np.array([math.nan, 0.5, 0.5, 0.5])}
+    one = judge(asked, Measurement(values, kinds, 0.95, 0), "float64")
+    assert len(one.findings) == 2  # both say nothing: one straddles its bound, the other is no number
+    assert not one.passed
+    asked = replace(asked, expect=bounds)
     both = answer(math.nan, math.inf)
     assert len(both.findings) == 2
     assert not both.passed
