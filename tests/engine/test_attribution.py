@@ -7,6 +7,7 @@ import re
 import pytest
 import torch
 
+from axioms.core.html import colour
 from axioms.engine.attribution import EXAMPLES_SHOWN, NUMBERED, Attribution
 
 
@@ -50,3 +51,10 @@ def test_an_example_without_features_is_shown_as_one() -> None:
     page = Attribution(torch.zeros(1, 0), torch.ones(1), torch.zeros(1), "loo")._repr_html_()
     assert "output 1, sum of relevance 0" in page
     assert "<span" not in page
+
+
+def test_a_colour_is_as_strong_as_a_score_beside_the_largest_of_its_example() -> None:
+    scores = torch.tensor([[1.0, -4.0, 2.0]])
+    page = Attribution(scores, torch.ones(1), scores.sum(1), "loo")._repr_html_()
+    for score in (1.0, -4.0, 2.0):
+        assert f"background:{colour(score, 4.0)}" in page

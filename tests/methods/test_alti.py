@@ -307,3 +307,17 @@ def test_shares_are_numbers() -> None:
     assert not inputs.features.requires_grad
     parts = shares.tokens.sum(1) + shares.initial.sum(1) + shares.mlp + shares.attention_bias + shares.head_bias
     torch.testing.assert_close(shares.output, parts)
+
+
+@pytest.mark.parametrize("initial", ["omitted", "last_token"])
+def test_scores_sum_to_the_total_where_attention_has_biases(initial: str) -> None:
+    """And the model is left without a hook."""
+    model: Any = tiny(architecture="gpt2").double()
+    generator = torch.Generator().manual_seed(0)
+    for name, parameter in model.named_parameters():
+        if name.endswith("attn.c_proj.bias"):
+            parameter.data = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+    ids = torch.tensor([[5, 9, 12, 30, 7]])
+    result = axioms.attribute(model, {"input_ids": ids}, method="alti_logit", initial=initial)
+    torch.testing.assert_close(result.scores.sum(1), result.total, rtol=1e-9, atol=1e-9)
+    assert not any(module._forward_pre_hooks for module in model.modules())

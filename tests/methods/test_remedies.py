@@ -12,6 +12,7 @@ import axioms
 from axioms.core.errors import InputError
 from axioms.core.registry import METHODS
 from axioms.engine.handlers.gates import gated
+from axioms.methods.lrp import composite_of
 from axioms.model.inputs import read_inputs
 from axioms.model.module import Model
 from axioms.model.targets import choose
@@ -177,3 +178,8 @@ def test_exact_block_needs_a_removal_by_mask() -> None:
 def test_wrong_options_are_sentences(method: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         axioms.attribute(cubic, points([1, 1, 1]), 0, method, **options)
+
+
+def test_the_composite_of_block_lrp_has_as_many_nodes_as_the_method() -> None:
+    assert composite_of("block_lrp").entries == composite_of("block_lrp", nodes=16).entries
+    assert METHODS.get("block_lrp").options_model().model_fields["nodes"].default == 16

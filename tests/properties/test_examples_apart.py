@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -254,3 +255,21 @@ def test_what_lies_inside_a_module_is_not_randomized_with_it() -> None:
     randomize(module, 0)
     assert not torch.equal(module.own, before)
     assert torch.equal(module.inner.weight, inner)
+
+
+@pytest.mark.parametrize("weights", list(itertools.permutations((5.0, 2.0, -1.0))))
+def test_the_extremes_are_those_of_all_orders(weights: tuple[float, ...]) -> None:
+    """Whichever feature has to go first, second or last."""
+    model = Expression(lambda a, b, c: weights[0] * a + weights[1] * b + weights[2] * c + a * b)
+    side, _ = make_side(model, Inputs(torch.ones(1, 3, dtype=torch.float64)))
+
+    def output(there: set[int]) -> float:
+        return sum(weights[feature] for feature in there) + float({0, 1} <= there)
+
+    means = []
+    for order in itertools.permutations(range(3)):
+        left = [set(range(3)) - set(order[: count + 1]) for count in range(3)]
+        means.append(np.mean([output({0, 1, 2}) - output(there) for there in left]))
+    found = normalized_aopc(side)
+    assert found["lowest"][0] == pytest.approx(min(means))
+    assert found["highest"][0] == pytest.approx(max(means))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 import axioms
 from axioms.model.inputs import Inputs
 from axioms.rewrites.apply import checked_rewrite
+from axioms.rewrites.no_ops import _review
 
 NO_OPS = ("insert_views", "insert_identities")
 
@@ -78,3 +80,23 @@ def test_every_dtype_stays_as_it_is(name: str, dtype: torch.dtype) -> None:
     assert torch.equal(rewritten(x), model(x))
     scores = [axioms.attribute(each, x, method="attnlrp").scores for each in (model, rewritten)]
     torch.testing.assert_close(*scores)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 3, 4)])
+def test_a_view_is_made_by_way_of_others(shape: tuple[int, ...]) -> None:
+    """Dimensions that come and go, all of it by an index, and a transposition there and back."""
+    x = torch.randn(shape)
+    names: list[str] = []
+
+    class Named(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            names.append(getattr(func, "__name__", ""))
+            return func(*args, **(kwargs or {}))
+
+    with Named():
+        viewed = _review(x)
+    assert {"unsqueeze", "squeeze", "__getitem__"} <= set(names)
+    assert names.count("transpose") == (2 if len(shape) > 1 else 0)
+    assert torch.equal(viewed, x)
+    assert viewed.data_ptr() == x.data_ptr()
+    assert viewed is not x
