@@ -307,3 +307,18 @@ def test_shares_are_numbers() -> None:
     assert not inputs.features.requires_grad
     parts = shares.tokens.sum(1) + shares.initial.sum(1) + shares.mlp + shares.attention_bias + shares.head_bias
     torch.testing.assert_close(shares.output, parts)
+
+
+def test_a_leaf_takes_the_place_of_what_a_module_is_given_and_leaves_that_as_it_was() -> None:
+    from axioms.methods.alti import _leaf_before
+
+    norm, past = torch.nn.LayerNorm(3).requires_grad_(False), torch.ones(2, 3, requires_grad=True)
+    for given in (torch.arange(6.0).reshape(2, 3), past * 2):
+        varied = given.requires_grad
+        with _leaf_before(norm, given) as leaves:
+            output = norm(given)
+        assert given.requires_grad == varied
+        assert leaves[0].is_leaf
+        assert torch.equal(leaves[0], given)
+        assert torch.autograd.grad(output.sum(), leaves[0])[0].shape == given.shape
+    assert not norm._forward_pre_hooks

@@ -15,7 +15,8 @@ import torch
 from torch import nn
 
 import axioms
-from axioms.core.errors import AxiomsError
+from axioms.core.errors import AxiomsError, InputError
+from axioms.model.forms import CONSTANT, gradient_of
 from tests.model import forms
 from tests.model.forms import Case
 
@@ -295,3 +296,12 @@ def test_every_refusal_says_so() -> None:
 
 if __name__ == "__main__":
     print(table())
+
+
+def test_an_output_that_does_not_depend_on_the_features_is_said_to_be_constant() -> None:
+    features = torch.ones(1, 2, requires_grad=True)
+    weight = torch.ones(1, requires_grad=True)
+    for output in (weight.sum(), torch.ones(())):
+        with pytest.raises(InputError, match="^" + re.escape(CONSTANT)):
+            gradient_of(output, features)
+    assert gradient_of((features * 3).sum(), features).tolist() == [[3.0, 3.0]]

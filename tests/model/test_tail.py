@@ -233,3 +233,21 @@ def test_looking_for_a_tail_draws_no_number_of_anybody() -> None:
     with model.at_rest():
         find_tail(model, inputs)
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_a_map_of_nothing_that_varies_is_no_part_of_the_tail() -> None:
+    class Positions(nn.Module):
+        """Adds a map of constants, of which nothing has a gradient, and reads the last token."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.place, self.last = nn.Linear(2, 2), nn.Linear(2, 3)
+            self.requires_grad_(False)
+
+        def forward(self, features: Tensor) -> Tensor:
+            hidden = features + self.place(torch.ones_like(features))
+            return self.last(hidden)[:, -1]
+
+    model, inputs = Model(Positions()), Inputs(torch.randn(1, TOKENS, 2, generator=torch.Generator().manual_seed(0)))
+    with model.at_rest():
+        assert find_tail(model, inputs) == {"last": "read"}

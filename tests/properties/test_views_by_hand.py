@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from axioms.core.errors import NotDefined
+from axioms.core.errors import InputError, NotDefined
+from axioms.properties.helpers.games import coalitions
 from axioms.properties.helpers.truth import SCORES, score
 from axioms.properties.helpers.units import Units
 from axioms.properties.implementation_invariance import implementation_invariance
@@ -94,3 +95,10 @@ def test_the_random_baseline_has_the_mean_and_the_deviation_of_its_draws(monkeyp
         center = sum(means) / 4
         assert found[name] == pytest.approx(center)
         assert found[f"{name}_sd"] == pytest.approx((sum((mean - center) ** 2 for mean in means) / 3) ** 0.5)
+
+
+def test_all_subsets_of_up_to_twelve_players_are_tried() -> None:
+    assert coalitions(12).shape == (4096, 12)
+    assert coalitions(2).tolist() == [[False, False], [True, False], [False, True], [True, True]]
+    with pytest.raises(InputError, match="at most 12"):
+        coalitions(13)

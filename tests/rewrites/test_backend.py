@@ -1,4 +1,4 @@
-"""Another implementation of attention is chosen, or it is said why there is none."""
+"""Another backend of attention, of a model that has it; of any other the rewrite says that there is none."""
 
 from __future__ import annotations
 
@@ -8,40 +8,50 @@ import pytest
 from torch import nn
 
 from axioms.core.errors import NotApplicable
-from axioms.rewrites.backend import switch_attention
+from axioms.rewrites.backend import eager_attention, sdpa_attention
 
 
-class Switching(nn.Module):
-    """A model with transformers' switch, which knows some implementations and only logs that it lacks others."""
+class Switches(nn.Module):
+    """A model of transformers as far as its switch goes: what it obeys, ignores and refuses."""
 
-    def __init__(self, current: str | None, known: tuple[str, ...] = ("eager", "sdpa")) -> None:
+    def __init__(self, current: str | None, obeys: bool = True, refuses: type[Exception] | None = None) -> None:
         super().__init__()
-        self.config, self.known = SimpleNamespace(_attn_implementation=current), known
+        self.config = SimpleNamespace(_attn_implementation=current)
+        self.obeys, self.refuses = obeys, refuses
 
-    def set_attn_implementation(self, name: str) -> None:
-        if name == "impossible":
-            raise ValueError("no such code")
-        if name in self.known:
-            self.config._attn_implementation = name
+    def set_attn_implementation(self, implementation: str) -> None:
+        if self.refuses is not None:
+            raise self.refuses("too old")
+        if self.obeys:
+            self.config._attn_implementation = implementation
 
 
-@pytest.mark.parametrize(("current", "wanted"), [("eager", "sdpa"), ("sdpa", "eager")])
-def test_the_model_comes_back_with_the_other_implementation(current: str, wanted: str) -> None:
-    model = Switching(current)
-    assert switch_attention(model, wanted) is model
-    assert model.config._attn_implementation == wanted
+def test_the_backend_is_switched_to_the_other_one() -> None:
+    eager, sdpa = Switches("eager"), Switches("sdpa")
+    assert sdpa_attention(eager) is eager
+    assert eager.config._attn_implementation == "sdpa"
+    assert eager_attention(sdpa) is sdpa
+    assert sdpa.config._attn_implementation == "eager"
 
 
 @pytest.mark.parametrize(
-    ("model", "wanted", "reason"),
+    ("model", "said"),
     [
-        (nn.Linear(1, 1), "eager", "Linear has no `set_attn_implementation`"),
-        (Switching(None), "eager", "Switching has no `set_attn_implementation`"),
-        (Switching("eager"), "eager", "its attention is 'eager' already"),
-        (Switching("eager"), "impossible", "no 'impossible' attention: no such code"),
-        (Switching("eager", known=("eager",)), "sdpa", "Switching has no 'sdpa' attention"),
+        (nn.Linear(1, 1), "Linear has no `set_attn_implementation`"),
+        (Switches(None), "Switches has no `set_attn_implementation`"),
+        (Switches("sdpa"), "its attention is 'sdpa' already"),
+        (Switches("eager", obeys=False), r"Switches has no 'sdpa' attention\.$"),
+        (Switches("eager", refuses=ValueError), "Switches has no 'sdpa' attention: too old"),
+        (Switches("eager", refuses=ImportError), "Switches has no 'sdpa' attention: too old"),
     ],
 )
-def test_a_model_that_cannot_switch_is_refused(model: nn.Module, wanted: str, reason: str) -> None:
-    with pytest.raises(NotApplicable, match=reason):
-        switch_attention(model, wanted)
+def test_a_model_that_cannot_be_switched_says_why(model: nn.Module, said: str) -> None:
+    with pytest.raises(NotApplicable, match=said):
+        sdpa_attention(model)
+
+
+def test_a_model_with_a_backend_and_no_switch_cannot_be_switched() -> None:
+    model = nn.Linear(1, 1)
+    model.config = SimpleNamespace(_attn_implementation="eager")  # type: ignore[assignment]
+    with pytest.raises(NotApplicable, match="Linear has no `set_attn_implementation`"):
+        sdpa_attention(model)
