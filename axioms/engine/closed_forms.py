@@ -2,7 +2,7 @@
 
 A rule that sends g on by its plain gradient passes on (D f)(x) x, which is f(x) for a linear map, n f(x) for a product
 of n factors and k f(x) for a function of degree k (Euler). What is kept is f(x) minus that, term by term (`_plain`).
- Nothing here looks at the rules' code or at relevance that came out of it.
+Nothing here looks at the rules' code or at relevance that came out of it.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def test_lxts_process_has_this_environment_without_the_path_of_our_modules(
         return SimpleNamespace(returncode=3, stderr="first\n  last \n\n")
 
     monkeypatch.setattr(lxt.subprocess, "run", run)
-    with pytest.raises(InputError, match="ended with code 3 and no answer: last$"):
+    with pytest.raises(InputError, match=r"ended with code 3 and no answer: last$"):
         lxt._run("python-of-lxt", tmp_path, NAME)
     assert "PYTHONPATH" not in seen["env"]
     assert seen["env"]["T_KEPT"] == "kept"
@@ -164,7 +164,8 @@ def test_the_other_process_has_the_environment_without_our_modules(
 
     worker = tmp_path / "given.py"
     worker.write_text(
-        "import json, os, sys, pathlib; pathlib.Path(sys.argv[1], 'answer.json').write_text(json.dumps(dict(os.environ)))"
+        "import json, os, sys, pathlib\n"
+        "pathlib.Path(sys.argv[1], 'answer.json').write_text(json.dumps(dict(os.environ)))"
     )
     monkeypatch.setattr(lxt, "WORKER", worker)
     monkeypatch.setenv("PYTHONPATH", "elsewhere")
