@@ -1,8 +1,8 @@
 """What each rule keeps back, in closed form: coefficients c such that sum_k c_k g_k is kept where g is the gradient.
 
 A rule that sends g on by its plain gradient passes on (D f)(x) x, which is f(x) for a linear map, n f(x) for a product
-of n factors and k f(x) for a function of degree k (Euler); `_passed` has it for every kind of operation. What is kept
-is f(x) minus that, term by term. Nothing here looks at the rules' code or at relevance that came out of it.
+of n factors and k f(x) for a function of degree k (Euler). What is kept is f(x) minus that, term by term (`_plain`).
+Nothing here looks at the rules' code or at relevance that came out of it.
 """
 
 from __future__ import annotations
@@ -64,22 +64,14 @@ def _plain(operation: Operation, value: Tensor, options: Options) -> Absorbed:
     return absorbed
 
 
-def _passed(operation: Operation, value: Tensor) -> Tensor:
+def _passed(operation: Pointwise, value: Tensor) -> Tensor:
     """Return (D f)(x) x, which the plain gradient passes on."""
-    if isinstance(operation, Product):
-        return value * len(operation.factors)
-    if isinstance(operation, Norm):
-        return _without_bias(operation, value) * _share_of_eps(operation)
-    if isinstance(operation, Pointwise):
-        if isinstance(operation, Softmax):  # equation (5) with R_A = A g
-            logits = torch.where(value == 0, 0.0, operation.input)  # a masked logit is -inf and has no weight
-            return value * (logits - (logits * value).sum(operation.dim, keepdim=True))
-        if operation.kind == NORMALIZER:
-            return value * DEGREES[operation.name.strip("_").removeprefix("linalg_")]
-        return operation.input * _slope(operation)
-    for constant in _constants(operation).values():
-        value = value - constant
-    return value
+    if isinstance(operation, Softmax):  # equation (5) with R_A = A g
+        logits = torch.where(value == 0, 0.0, operation.input)  # a masked logit is -inf and has no weight
+        return value * (logits - (logits * value).sum(operation.dim, keepdim=True))
+    if operation.kind == NORMALIZER:
+        return value * DEGREES[operation.name.strip("_").removeprefix("linalg_")]
+    return operation.input * _slope(operation)
 
 
 def _without_bias(operation: Norm, value: Tensor) -> Tensor:

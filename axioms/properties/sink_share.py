@@ -14,6 +14,7 @@ from axioms.core.errors import NotDefined
 from axioms.core.lazy import np
 from axioms.core.registry import axiom
 from axioms.core.values import Values, as_numpy, divided
+from axioms.properties.helpers.correlations import left_out
 from axioms.properties.helpers.views import SideView
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def sink_share(side: SideView, *, sink: Literal["most_attended", "first"] = "mos
     """The sink's share of all absolute relevance, beside its share of all absolute leave-one-out scores.
 
     The sink is the candidate (or chunk of candidates) that receives most attention, over all heads, layers and queries,
-    or the `first` one. Queries that see one key only have no choice, and do not count.
+    or the `first` one. Queries that see one key only have no choice, and do not count. An example without any candidate
+    has no sink, and is left out.
     """
     units = side.units()
     by_layer = side.bench.remember("attention received", lambda: attention_received(side))
@@ -54,7 +56,7 @@ def sink_share(side: SideView, *, sink: Literal["most_attended", "first"] = "mos
         return divided(size[rows, place], size.sum(axis=1))
 
     relevance, loo = share(side.scores), share(side.loo)
-    return {
+    found = {
         "relevance": relevance,
         "loo": loo,
         "excess": relevance - loo,
@@ -63,6 +65,8 @@ def sink_share(side: SideView, *, sink: Literal["most_attended", "first"] = "mos
         "attention_by_layer": received[rows, :, place],
         "first": (place == 0).astype(np.float64),
     }
+    empty = units.counts == 0
+    return {name: left_out(values, np.broadcast_to(empty, values.T.shape).T) for name, values in found.items()}
 
 
 def attention_received(side: SideView) -> Values:

@@ -79,6 +79,8 @@ scores = drawn(2, 3, 4, 4)
 image = drawn(1, 2, 3, 3)
 gain, shift = drawn(4), drawn(4, seed=1)
 with_zeros = x * (drawn(2, 3, 4, seed=5) > 0)
+LITTLE = torch.tensor([[2.0**-52, 1 + 2.0**-52]], dtype=torch.float64)
+"""Its two entries differ by one exactly: the first is the rounding of the difference."""
 BIAS, EPSILON = frozenset(("bias",)), frozenset(("epsilon",))
 
 
@@ -117,6 +119,9 @@ CASES: dict[str, Case] = {
     **_linear("gamma", frozenset(), gamma=2.0),
     "linear, alpha1_beta0": Case(lambda x: F.linear(x, w, b), (x,), "alpha1_beta0", kept=BIAS | EPSILON),
     "linear without bias, alpha1_beta0": Case(lambda x: F.linear(x, w.abs()), (x.abs(),), "alpha1_beta0"),
+    "as little that is positive as is passed on, alpha1_beta0": Case(
+        lambda x: F.linear(x, torch.tensor([[1.0, -1.0]], dtype=x.dtype)), (LITTLE,), "alpha1_beta0"
+    ),
     "x + y": Case(lambda x, y: x + y, (x, y)),
     "x + y, epsilon": Case(lambda x, y: x + y, (x, y), "epsilon", {"epsilon": 0.3}, EPSILON),
     "x + y with zeros, epsilon": Case(lambda x, y: x + y, (with_zeros, y), "epsilon", {"epsilon": 0.3}, EPSILON),

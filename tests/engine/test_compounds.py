@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,7 +10,9 @@ import torch
 from torch import Tensor, nn
 
 import axioms
-from axioms.engine.compounds import attention
+from axioms.engine import compounds
+from axioms.engine.kinds import GATE, NORMALIZER, PRODUCT, SUM
+from tests.engine.test_parse import read
 
 
 class Attends(nn.Module):
@@ -81,56 +84,75 @@ def test_an_operation_can_be_registered_by_what_it_is_or_is_made_of(monkeypatch:
         axioms.register_operation("sinh", kind="activaton")
 
 
-@pytest.mark.parametrize("batch", [1, 3])
-def test_heads_that_share_keys_attend_as_torch_has_it(batch: int) -> None:
+def test_grouped_queries_are_torchs_whatever_the_batch() -> None:
     generator = torch.Generator().manual_seed(0)
-    query = torch.randn(batch, 6, 5, 2, generator=generator, dtype=torch.float64)
-    key, value = (torch.randn(batch, 2, 5, 2, generator=generator, dtype=torch.float64) for _ in range(2))
-    wanted = nn.functional.scaled_dot_product_attention(query, key, value, enable_gqa=True)
-    torch.testing.assert_close(attention(query, key, value, enable_gqa=True), wanted, rtol=1e-12, atol=1e-12)
+    query = torch.randn(3, 4, 5, 2, generator=generator, dtype=torch.float64)
+    key, value = torch.randn(2, 3, 2, 5, 2, generator=generator, dtype=torch.float64)
+    wanted = torch.nn.functional.scaled_dot_product_attention(query, key, value, enable_gqa=True)
+    torch.testing.assert_close(compounds.attention(query, key, value, enable_gqa=True), wanted)
 
 
-class Added(nn.Module):
-    """x1 + 3 x2 x3, in one call or in several."""
+def test_addcmul_is_a_product_and_a_sum_to_every_rule() -> None:
+    class OneCall(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.addcmul(x[:, :1], x[:, 1:2], x[:, 2:], value=2)
 
-    def __init__(self, *, at_once: bool) -> None:
-        super().__init__()
-        self.at_once = at_once
+    class Written(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x[:, :1] + 2 * (x[:, 1:2] * x[:, 2:])
 
-    def forward(self, x: Tensor) -> Tensor:
-        a, b, c = x.unbind(1)
-        total = torch.addcmul(a, b, c, value=3) if self.at_once else a + 3 * (b * c)
-        return torch.stack([total, total], dim=1)
-
-
-@pytest.mark.parametrize("method", ["attnlrp", "cp_lrp", "degree_lrp"])
-def test_a_product_that_is_added_in_one_call_has_the_rule_of_a_product(method: str) -> None:
-    x = torch.tensor([[2.0, 3.0, 4.0]], dtype=torch.float64)
-    at_once, apart = (
-        axioms.attribute(Added(at_once=at_once), x, method=method, target=0).scores for at_once in (True, False)
-    )
-    torch.testing.assert_close(at_once, apart, rtol=1e-12, atol=1e-12)
+    x = torch.tensor([[1.0, 2.0, 3.0]], dtype=torch.float64)
+    for method in ("attnlrp", "cp_lrp"):
+        one, other = (axioms.attribute(module, x, 0, method).scores for module in (OneCall(), Written()))
+        torch.testing.assert_close(one, other)
+        torch.testing.assert_close(one.sum(), torch.tensor(13.0, dtype=torch.float64))
 
 
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("method", ["attnlrp", "cp_lrp", "lrp_gamma"])
-def test_a_convolution_is_the_linear_map_that_it_is(bias: bool, method: str) -> None:
-    """With a bias and without one."""
-
+def test_a_convolution_without_a_bias_hands_on_all_of_its_relevance() -> None:
     class Convolved(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            torch.manual_seed(0)
-            self.convolution = nn.Conv1d(1, 3, 4, bias=bias).double()
+            self.layer = nn.Conv1d(1, 2, 2, bias=False).double()
 
         def forward(self, x: Tensor) -> Tensor:
-            return self.convolution(x.unsqueeze(1)).flatten(1)
+            return self.layer(x.unsqueeze(1)).flatten(1).sum(1, keepdim=True)
 
-    model = Convolved()
-    linear = nn.Linear(4, 3, bias=bias).double()
-    linear.weight.data = model.convolution.weight.data[:, 0]
-    if bias:
-        linear.bias.data = model.convolution.bias.data  # type: ignore[union-attr]
-    x = torch.tensor([[1.0, -2.0, 0.5, 3.0]], dtype=torch.float64)
-    found, wanted = (axioms.attribute(module, x, method=method, target=1).scores for module in (model, linear))
-    torch.testing.assert_close(found, wanted, rtol=1e-12, atol=1e-12)
+    torch.manual_seed(0)
+    module, x = Convolved(), torch.tensor([[1.0, -2.0, 3.0]], dtype=torch.float64)
+    found = axioms.attribute(module, x, 0, "attnlrp")
+    weight = module.layer.weight.detach().sum(0)[0]
+    by_hand = torch.stack([x[0, 0] * weight[0], x[0, 1] * weight.sum(), x[0, 2] * weight[1]])
+    torch.testing.assert_close(found.scores[0], by_hand)
+
+
+@pytest.mark.parametrize("batch", [1, 3, 8])
+def test_heads_that_share_keys_read_those_of_their_group_in_batches_of_any_size(batch: int) -> None:
+    generator = torch.Generator().manual_seed(batch)
+    query, key, value = (
+        torch.randn(batch, heads, 5, 6, generator=generator, dtype=torch.float64) for heads in (4, 2, 2)
+    )
+    found = compounds.attention(query, key, value, enable_gqa=True)
+    for head in range(4):
+        weights = (query[:, head] @ key[:, head // 2].mT / 6**0.5).softmax(-1)
+        torch.testing.assert_close(found[:, head], weights @ value[:, head // 2])
+
+
+WRITTEN_OUT: dict[str, tuple[Callable[[Tensor], Any], list[str]]] = {
+    "addcmul": (lambda x: torch.addcmul(x, x, x.flip(0)), [PRODUCT, SUM]),
+    "baddbmm": (lambda x: torch.baddbmm(x, x, x), [PRODUCT, SUM]),
+    "outer": (lambda x: torch.outer(x[0, 0], x[1, 0]), [PRODUCT]),
+    "glu": (lambda x: torch.nn.functional.glu(x[..., :2]), [GATE, PRODUCT]),
+    "var_mean": (lambda x: torch.var_mean(x, -1)[1], [NORMALIZER, SUM]),
+    "std_mean": (lambda x: torch.std_mean(x, -1)[1], [NORMALIZER, SUM]),
+    "a loop": (lambda x: [row * row for row in x][0], [PRODUCT, PRODUCT]),  # noqa: RUF015 (every row is computed)
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN_OUT)
+def test_a_call_that_is_several_operations_is_seen_as_these(name: str) -> None:
+    call, wanted = WRITTEN_OUT[name]
+    x = torch.randn(2, 3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    reading, value = read(lambda: call(x))
+    assert [operation.kind for operation in reading.operations] == wanted
+    assert reading.unexplained == []
+    torch.testing.assert_close(value, call(x))

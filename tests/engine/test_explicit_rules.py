@@ -11,7 +11,7 @@ from axioms.engine.operations import Softmax
 from axioms.engine.step import Step, sign
 from tests.engine.rule_cases import CASES, drawn, relevance
 
-NOT_PRINTED = ("degree", "held", "var", "sigmoid", "act(y)")
+NOT_PRINTED = ("degree", "held", "var", "sigmoid", "act(y)", "as little")
 """Cases of rules without a printed form, or of operations that depend on others."""
 
 

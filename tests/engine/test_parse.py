@@ -83,6 +83,7 @@ CALLS: dict[str, tuple[str, Callable[[], Any]]] = {
     "linear by name": (LINEAR, lambda: F.linear(input=x, weight=w, bias=b)),
     "linear without bias": (LINEAR, lambda: F.linear(x, w)),
     "conv1d": (LINEAR, lambda: F.conv1d(sound, drawn(3, 4, 2), b, 2, 1)),
+    "conv1d without bias": (LINEAR, lambda: F.conv1d(sound, drawn(3, 4, 2))),
     "conv2d": (LINEAR, lambda: F.conv2d(image, drawn(4, 2, 3, 3), shift, stride=2, padding=1, groups=2)),
     "conv2d by name": (LINEAR, lambda: F.conv2d(input=image, weight=drawn(3, 4, 2, 2), bias=b, dilation=2)),
     "conv3d": (LINEAR, lambda: F.conv3d(variable(1, 2, 3, 3, 3), drawn(3, 2, 2, 2, 2), b)),

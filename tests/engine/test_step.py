@@ -1,30 +1,58 @@
-"""Shares of a linear map: equation (1) with s = R / z, as often as it is asked."""
+"""One step of the explicit engine: what it hands out is linear in what arrives, as often as it is asked."""
 
 from __future__ import annotations
 
 import torch
 
-from axioms.engine.step import contributions, sign
+from axioms.engine.operations import Sum
+from axioms.engine.step import Step, contributions, contributions_of
+from tests.engine.rule_cases import drawn
+
+x, w = drawn(2, 3), drawn(4, 3)
 
 
-def test_every_input_gets_its_share_of_every_output_again_and_again() -> None:
-    generator = torch.Generator().manual_seed(0)
-    x, y, unused = (torch.randn(3, generator=generator, dtype=torch.float64).requires_grad_() for _ in range(3))
-    weight = torch.randn(2, 3, generator=generator, dtype=torch.float64)
-    share = contributions(weight @ x + 2 * (weight @ y), [x, y, unused])
-    for quotient in (torch.tensor([1.0, 0.0]).double(), torch.tensor([0.5, -2.0]).double()):
-        of_x, of_y, of_unused = share(quotient)
-        torch.testing.assert_close(of_x, x.detach() * (quotient @ weight))
-        torch.testing.assert_close(of_y, 2 * y.detach() * (quotient @ weight))
-        assert of_unused.tolist() == [0.0, 0.0, 0.0]
+def test_contributions_are_inputs_times_slopes_however_often_they_are_asked_for() -> None:
+    leaf = x.clone().requires_grad_()
+    share = contributions((leaf @ w.T).square(), [leaf])
+    for seed in (1, 2, 1):
+        quotient = drawn(2, 4, seed=seed)
+        (found,) = share(quotient)
+        torch.testing.assert_close(found.detach(), x * ((2 * (x @ w.T) * quotient) @ w))
 
 
-def test_a_masked_number_contributes_nothing() -> None:
-    x = torch.tensor([-torch.inf, 2.0]).requires_grad_()
-    (share,) = contributions((x * torch.tensor([0.0, 3.0]))[1:], [x])(torch.tensor([1.0]))
-    assert share.tolist() == [0.0, 6.0]
+def test_an_input_that_nothing_reads_contributes_nothing() -> None:
+    leaves = [x.clone().requires_grad_(), x.clone().requires_grad_()]
+    first, second = contributions(leaves[0] * 2, leaves)(torch.ones_like(x))
+    torch.testing.assert_close(first.detach(), 2 * x)
+    assert torch.equal(second.detach(), torch.zeros_like(x))
 
 
-def test_the_sign_of_nothing_is_positive() -> None:
-    assert sign(torch.tensor([-2.0, -0.0, 0.0, 3.0])).tolist() == [-1.0, 1.0, 1.0, 1.0]
-    assert sign(torch.zeros(1, dtype=torch.float16)).dtype == torch.float16
+def test_an_infinite_input_without_slope_contributes_nothing() -> None:
+    leaf = torch.tensor([1.0, -torch.inf], dtype=torch.float64).requires_grad_()
+    (found,) = contributions(leaf.exp(), [leaf])(torch.ones(2, dtype=torch.float64))
+    assert found.tolist() == [torch.tensor(1.0, dtype=torch.float64).exp().item(), 0.0]
+
+
+def test_one_tensor_in_two_places_contributes_at_each() -> None:
+    leaf = x.clone().requires_grad_()
+    first, second = contributions_of(lambda left, right: left * right.square(), [leaf, leaf])(torch.ones_like(x))
+    torch.testing.assert_close(first.detach(), x**3)
+    torch.testing.assert_close(second.detach(), 2 * x**3)
+
+
+def test_a_step_stabilizes_by_its_own_epsilon_unless_another_is_given() -> None:
+    copy = x.clone().requires_grad_()
+    step = Step(Sum("sum", "sum", lambda: copy.sum(1), (), ()), [copy], [x], 0.5)
+    value = torch.tensor([-2.0, 0.0, 3.0], dtype=torch.float64)
+    assert step.stabilized(value).tolist() == [-2.5, 0.5, 3.5]
+    assert step.stabilized(value, 1.0).tolist() == [-3.0, 1.0, 4.0]
+    assert not step.value.requires_grad
+
+
+def test_what_a_step_carries_goes_to_the_original() -> None:
+    copy, original = x.clone().requires_grad_(), x.clone().requires_grad_()
+    step = Step(Sum("sum", "sum", lambda: copy.sum(1), (), ()), [copy], [original], 0.0)
+    carried = step.carry(lambda relevance: [relevance.unsqueeze(1) * torch.tensor([1.0, 2.0, 3.0])], copy)
+    torch.testing.assert_close(carried.detach(), x.sum(1))
+    (found,) = torch.autograd.grad(carried, original, torch.tensor([1.0, 10.0], dtype=torch.float64))
+    assert found.tolist() == [[1.0, 2.0, 3.0], [10.0, 20.0, 30.0]]

@@ -309,15 +309,16 @@ def test_shares_are_numbers() -> None:
     torch.testing.assert_close(shares.output, parts)
 
 
-@pytest.mark.parametrize("initial", ["omitted", "last_token"])
-def test_scores_sum_to_the_total_where_attention_has_biases(initial: str) -> None:
-    """And the model is left without a hook."""
-    model: Any = tiny(architecture="gpt2").double()
-    generator = torch.Generator().manual_seed(0)
-    for name, parameter in model.named_parameters():
-        if name.endswith("attn.c_proj.bias"):
-            parameter.data = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
-    ids = torch.tensor([[5, 9, 12, 30, 7]])
-    result = axioms.attribute(model, {"input_ids": ids}, method="alti_logit", initial=initial)
-    torch.testing.assert_close(result.scores.sum(1), result.total, rtol=1e-9, atol=1e-9)
-    assert not any(module._forward_pre_hooks for module in model.modules())
+def test_a_leaf_takes_the_place_of_what_a_module_is_given_and_leaves_that_as_it_was() -> None:
+    from axioms.methods.alti import _leaf_before
+
+    norm, past = torch.nn.LayerNorm(3).requires_grad_(False), torch.ones(2, 3, requires_grad=True)
+    for given in (torch.arange(6.0).reshape(2, 3), past * 2):
+        varied = given.requires_grad
+        with _leaf_before(norm, given) as leaves:
+            output = norm(given)
+        assert given.requires_grad == varied
+        assert leaves[0].is_leaf
+        assert torch.equal(leaves[0], given)
+        assert torch.autograd.grad(output.sum(), leaves[0])[0].shape == given.shape
+    assert not norm._forward_pre_hooks

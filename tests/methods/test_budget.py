@@ -14,11 +14,11 @@ from torch import Tensor
 import axioms
 from axioms.core.errors import InputError
 from axioms.core.registry import REWRITES
-from axioms.methods.budget import affordable
+from axioms.methods.budget import affordable, loo_budget
 from axioms.methods.gates import taylor_both
 from axioms.model.inputs import read_inputs
 from axioms.model.module import Model
-from axioms.model.targets import choose
+from axioms.model.targets import Target, choose
 from axioms.subjects.models.modules import AttentionBlock, Expression
 from axioms.subjects.models.tiny import tiny
 
@@ -241,3 +241,45 @@ def test_wrong_options_are_a_sentence(options: dict[str, Any]) -> None:
     model = Expression(lambda a, b: a * b)
     with pytest.raises(InputError, match=r"passes > 0, forward in \(0, 1\] and rows >= 1"):
         axioms.attribute(model, torch.ones(1, 2, dtype=torch.float64), 0, "loo_budget", **options)
+
+
+def test_the_output_that_is_largest_for_the_whole_input_is_explained_throughout() -> None:
+    """Of (3 a, 2 b) at (1, 1) the first is explained, also where a is left out and the second is larger."""
+    layer = torch.nn.Linear(2, 2, bias=False).double()
+    layer.weight.data = torch.tensor([[3.0, 0.0], [0.0, 2.0]], dtype=torch.float64)
+    x = torch.ones(1, 2, dtype=torch.float64)
+    for passes in (1.0, 100.0):
+        assert axioms.attribute(layer, x, method="loo_budget", passes=passes).scores.tolist() == [[3.0, 0.0]]
+
+
+def test_no_text_that_the_budget_covers_pays_for_an_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six forward passes cover a text of five tokens, and neither one of eleven nor one of fourteen."""
+    estimated: list[int] = []
+
+    def noting(model: Any, inputs: Any, target: Any) -> Any:
+        estimated.append(len(inputs))
+        return taylor_both(model, inputs, target)
+
+    monkeypatch.setattr("axioms.methods.budget.taylor_both", noting)
+    axioms.attribute(tiny(architecture="bert"), TEXT, TARGET, "loo_budget", passes=2.0)
+    assert estimated == [2]
+    estimated.clear()
+    axioms.attribute(tiny(architecture="bert"), TEXT, TARGET, "loo_budget", passes=99.0)
+    assert estimated == []
+
+
+def test_the_target_is_settled_from_the_first_pass_over_the_texts() -> None:
+    """A target that is still to be chosen is chosen from them, whatever of it the budget covers."""
+    module = tiny(architecture="bert")
+    model, inputs, heard = Model(module), read_inputs(module, TEXT), list[Tensor]()
+
+    class Listens(Target):
+        def settle(self, outputs: Tensor) -> None:
+            heard.append(outputs.detach().clone())
+
+    for passes in (0.5, 2.0, 99.0):
+        heard.clear()
+        with model.at_rest():
+            loo_budget(model, inputs, Listens(torch.full((3,), TARGET)), passes=passes)
+        with torch.no_grad():
+            torch.testing.assert_close(heard[0], module(**TEXT).logits)

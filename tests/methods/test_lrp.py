@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -205,3 +206,17 @@ def test_a_base_is_what_the_rules_are_put_on() -> None:
     torch.testing.assert_close(scores("lrp", rules=[], base="plain"), scores("gradient_x_input"))
     torch.testing.assert_close(scores("lrp", rules=[], base="cp_lrp"), scores("cp_lrp"))
     torch.testing.assert_close(scores("lrp", rules=[]), scores("attnlrp"))
+
+
+def test_parameters_of_any_kind_become_options_by_name() -> None:
+    def made(epsilon: float = 0.5) -> Composite:
+        return epsilon_composite(epsilon)
+
+    entry = composite_method("t_by_name", made)
+    try:
+        parameters = inspect.signature(entry.function).parameters
+        assert parameters["epsilon"].kind is inspect.Parameter.KEYWORD_ONLY
+        assert (parameters["epsilon"].annotation, parameters["epsilon"].default) == (float, 0.5)
+        assert list(parameters) == ["model", "inputs", "target", "engine", "epsilon"]
+    finally:
+        del METHODS._entries["t_by_name"]

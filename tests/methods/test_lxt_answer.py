@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +20,7 @@ from axioms.model.module import Model
 from axioms.model.targets import Target
 from axioms.subjects.models.tiny import tiny
 
+lxt: Any = importlib.import_module("axioms.methods.lxt")
 NAME = next(iter(VARIANTS))
 OUTPUTS = torch.tensor([[1.0, -4.0], [2.0, 3.0]], dtype=torch.float64)
 RELEVANCE = torch.tensor([[0.5, 0.25]])
@@ -106,8 +110,6 @@ def test_a_request_goes_out_and_its_answer_comes_back(monkeypatch: pytest.Monkey
 
 
 def test_the_other_process_is_run_and_its_silence_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
     from axioms.methods import lxt
 
     worker = tmp_path / "given.py"
@@ -126,3 +128,72 @@ def test_the_other_process_is_run_and_its_silence_told(tmp_path: Path, monkeypat
         lxt._run(sys.executable, folder, NAME)
     with pytest.raises(MissingPackage, match="cannot run"):
         lxt._run(str(tmp_path / "none"), folder, NAME)
+
+
+def test_lxts_process_has_this_environment_without_the_path_of_our_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", "ours")
+    monkeypatch.setenv("T_KEPT", "kept")
+    seen: dict[str, Any] = {}
+
+    def run(command: list[str], **options: Any) -> Any:
+        seen.update(options, command=command)
+        return SimpleNamespace(returncode=3, stderr="first\n  last \n\n")
+
+    monkeypatch.setattr(lxt.subprocess, "run", run)
+    with pytest.raises(InputError, match=r"ended with code 3 and no answer: last$"):
+        lxt._run("python-of-lxt", tmp_path, NAME)
+    assert "PYTHONPATH" not in seen["env"]
+    assert seen["env"]["T_KEPT"] == "kept"
+    assert seen["command"] == ["python-of-lxt", str(tmp_path / "worker.py"), str(tmp_path)]
+    assert (tmp_path / "worker.py").read_bytes() == lxt.WORKER.read_bytes()
+    (tmp_path / "answer.json").write_text("{}")
+    lxt._run("python-of-lxt", tmp_path, NAME)
+
+
+def test_a_python_that_is_not_there_is_a_missing_package(tmp_path: Path) -> None:
+    with pytest.raises(MissingPackage, match="cannot run"):
+        lxt._run(str(tmp_path / "none"), tmp_path, NAME)
+
+
+def test_the_other_process_has_the_environment_without_our_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from axioms.methods import lxt
+
+    worker = tmp_path / "given.py"
+    worker.write_text(
+        "import json, os, sys, pathlib\n"
+        "pathlib.Path(sys.argv[1], 'answer.json').write_text(json.dumps(dict(os.environ)))"
+    )
+    monkeypatch.setattr(lxt, "WORKER", worker)
+    monkeypatch.setenv("PYTHONPATH", "elsewhere")
+    monkeypatch.setenv("SAID_HERE", "heard there")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    lxt._run(sys.executable, folder, NAME)
+    there = json.loads((folder / "answer.json").read_text())
+    assert "PYTHONPATH" not in there
+    assert there["SAID_HERE"] == "heard there"
+
+
+@pytest.mark.skipif(sys.flags.utf8_mode == 1, reason="every text is UTF-8 in this mode, whatever the locale")
+def test_worker_and_answer_are_utf8_in_every_locale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import locale
+
+    from axioms.methods import lxt
+
+    worker = tmp_path / "given.py"
+    answered = '{"error": "größer"}'
+    source = f"import sys, pathlib; pathlib.Path(sys.argv[1], 'answer.json').write_text({answered!r}, encoding='utf-8')"
+    worker.write_text(source, encoding="utf-8")
+    monkeypatch.setattr(lxt, "WORKER", worker)
+    before = locale.setlocale(locale.LC_CTYPE)
+    try:
+        locale.setlocale(locale.LC_CTYPE, "C")
+        lxt._run(sys.executable, tmp_path, NAME)
+        with pytest.raises(InputError, match="größer"):
+            read_answer(tmp_path, NAME, OUTPUTS)
+    finally:
+        locale.setlocale(locale.LC_CTYPE, before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -75,3 +76,10 @@ def test_what_is_no_composite(name: str) -> None:
         composite_class(f"t_zennit_like.{name}", _hooked)
     with pytest.raises(UnknownName, match="Did you mean 'Mine'"):
         composite_class("t_zennit_like.Mien", _hooked)
+
+
+def test_options_have_the_types_that_are_written_and_are_given_by_name() -> None:
+    parameters = inspect.signature(composite_class("t_zennit_like.Mine", _hooked).function).parameters
+    assert (parameters["times"].annotation, parameters["times"].default) == (float, 1.0)
+    assert parameters["times"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert "unsaid" not in parameters

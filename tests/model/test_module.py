@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from axioms.core.errors import InputError, ModelFailed
 from axioms.model.inputs import EMBEDDINGS, Inputs
 from axioms.model.module import Model, lock_of, outputs_in, reading_at
-from axioms.subjects.models.tiny import tiny
 
 BATCH, TOKENS, WIDTH, WORDS = 2, 3, 4, 5
 
@@ -142,15 +141,21 @@ def test_at_rest_and_back() -> None:
     assert lock_of(module) is not lock_of(module[0])
 
 
-def test_hooks_of_others_on_the_head_see_what_it_is_given() -> None:
-    """So that what they keep is as large as what is computed."""
-    model: Any = tiny(architecture="llama")
-    head, seen = model.get_output_embeddings(), list[tuple[int, ...]]()
-    handle = head.register_forward_pre_hook(lambda head, args: seen.append(tuple(args[0].shape)))
-    ids = torch.tensor([[5, 9, 12, 30], [11, 4, 17, 33]])
-    with reading_at(model, ids.shape, torch.arange(2), 3) as gathered, torch.no_grad():
-        logits = model(input_ids=ids).logits
-    handle.remove()
-    assert gathered == [head]
-    assert seen == [(2, 1, model.config.hidden_size)]
-    assert logits.shape[:2] == (2, 1)
+def test_hooks_of_others_see_what_the_head_is_given() -> None:
+    model = Language("positional")
+    seen: list[tuple[int, ...]] = []
+    model.head.register_forward_pre_hook(lambda _, args: seen.append(tuple(args[0].shape)))
+    with torch.no_grad(), reading_at(model, torch.Size([BATCH, TOKENS]), torch.arange(BATCH), 1):
+        states = torch.arange(BATCH * TOKENS * WIDTH, dtype=torch.float32).reshape(BATCH, TOKENS, WIDTH)
+        torch.testing.assert_close(
+            model.head(states)[:, 0], nn.functional.linear(states[:, 1], *model.head.parameters())
+        )
+    assert seen == [(BATCH, 1, WIDTH)]
+    assert model.head(states).shape == (BATCH, TOKENS, WORDS)
+
+
+def test_what_others_keep_of_the_head_is_no_more_than_what_is_read() -> None:
+    module, kept = Language("plain"), list[tuple[int, ...]]()
+    module.head.register_forward_pre_hook(lambda _, args: kept.append(tuple(args[0].shape)))
+    Model(module)(inputs([2, 0]))
+    assert kept == [(BATCH, 1, WIDTH)]

@@ -460,14 +460,28 @@ def test_what_takes_a_tokens_place() -> None:
     torch.testing.assert_close(mean, weight.mean(0, keepdim=True))
 
 
-def test_every_word_of_a_removal_is_explained_and_one_draw_is_enough() -> None:
-    fields = Removal.model_fields
-    assert all(field.description for field in fields.values())
-    assert Removal(kind="resample", draws=1).draws == 1
-    for name in ("draws", "chunk"):
-        assert getattr(Removal(kind="resample", **{name: 1}), name) == 1
-        with pytest.raises(ValueError, match="greater than 0"):
-            Removal(kind="resample", **{name: 0})
-    assert Removal(kind="mask_token", mask_token_id=0).mask_token_id == 0
-    with pytest.raises(ValueError, match="greater than or equal to 0"):
-        Removal(kind="mask_token", mask_token_id=-1)
+@pytest.mark.parametrize("name", ["chunk", "draws"])
+def test_counts_of_a_removal_are_at_least_one(name: str) -> None:
+    assert getattr(Removal.model_validate({"kind": "resample", name: 1}), name) == 1
+    with pytest.raises(ValueError, match="greater than 0"):
+        Removal.model_validate({"kind": "resample", name: 0})
+
+
+def test_every_option_of_a_removal_is_described() -> None:
+    assert all(field.description for name, field in Removal.model_fields.items() if name != "kind")
+
+
+def test_the_smallest_removal_is_of_one_token_by_one_draw() -> None:
+    smallest = Removal.model_validate({"kind": "resample", "draws": 1, "chunk": 1})
+    assert (smallest.draws, smallest.chunk) == (1, 1)
+    assert Removal.model_validate({"kind": "mask_token", "mask_token_id": 0}).mask_token_id == 0
+    for wrong in ({"draws": 0}, {"chunk": 0}, {"draws": 1.0}, {"unknown": 1}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            Removal.model_validate({"kind": "resample", **wrong})
+    with pytest.raises(ValueError, match="mask_token_id"):
+        Removal.model_validate({"kind": "mask_token", "mask_token_id": -1})
+
+
+def test_every_option_of_a_removal_is_explained_in_the_schema() -> None:
+    for name, field in Removal.model_fields.items():
+        assert field.description, name

@@ -235,19 +235,19 @@ def test_looking_for_a_tail_draws_no_number_of_anybody() -> None:
     assert torch.equal(torch.get_rng_state(), state)
 
 
-def test_a_map_of_what_is_not_the_input_is_no_part_of_a_tail() -> None:
-    """Its output has no gradient to be asked for."""
+def test_a_map_of_nothing_that_varies_is_no_part_of_the_tail() -> None:
+    class Positions(nn.Module):
+        """Adds a map of constants, of which nothing has a gradient, and reads the last token."""
 
-    class WithPositions(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            torch.manual_seed(0)
-            self.positions = nn.Linear(3, 3).requires_grad_(False)
-            self.first, self.last = nn.Linear(3, 3), nn.Linear(3, 2)
+            self.place, self.last = nn.Linear(2, 2), nn.Linear(2, 3)
+            self.requires_grad_(False)
 
-        def forward(self, x: Tensor) -> Tensor:
-            places = torch.arange(x.shape[1], dtype=x.dtype).reshape(1, -1, 1).expand(1, -1, 3)
-            return self.last((self.first(x) + self.positions(places)).cumsum(1))[:, 0]
+        def forward(self, features: Tensor) -> Tensor:
+            hidden = features + self.place(torch.ones_like(features))
+            return self.last(hidden)[:, -1]
 
-    inputs = Inputs(torch.randn(2, 9, 3, generator=torch.Generator().manual_seed(0)))
-    assert find_tail(Model(WithPositions()), inputs) == {"first": "first", "last": "first"}
+    model, inputs = Model(Positions()), Inputs(torch.randn(1, TOKENS, 2, generator=torch.Generator().manual_seed(0)))
+    with model.at_rest():
+        assert find_tail(model, inputs) == {"last": "read"}

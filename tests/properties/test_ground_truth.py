@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import comb
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -80,6 +82,35 @@ def test_chance_is_what_its_closed_forms_say(agreement: Agreement) -> None:
         assert baseline[f"{name}_gap"] <= 4 * baseline[f"{name}_sd"] / 10**0.5 + 1e-12
     assert chance(view(agreement), seed=1)["mrr"] != baseline["mrr"]
     assert chance(view(agreement)) == baseline
+
+
+@pytest.mark.parametrize("options", [{}, {"k": 1, "special_tokens": True, "draws": 3, "seed": 7}])
+def test_chance_is_the_mean_and_the_deviation_over_draws(agreement: Agreement, options: dict[str, Any]) -> None:
+    """Each draw has one mean over the sentences; their deviation is that of a sample."""
+    few = replace(agreement, aligned=agreement.aligned[:6])
+    k, special, draws, seed = {"k": 2, "special_tokens": False, "draws": 10, "seed": 0, **options}.values()
+    candidates, truth = places(view(few), bool(special))
+    noise = np.random.default_rng(seed).uniform(-1, 1, (draws, *truth.shape))
+    found = chance(view(few), **options)
+    pg, mass, accuracy, expected = [], [], [], []
+    for draw in noise:
+        rows: list[list[float]] = [[], [], []]
+        for scores, there, right in zip(draw, candidates, truth, strict=True):
+            top = [place for place in np.argsort(-scores) if there[place]][:k]
+            rows[0].append(float(right[top].any()))
+            positive = np.where(there & (scores > 0), scores, 0.0)
+            rows[1].append(positive[right].sum() / positive.sum() if positive.any() else 0.0)
+            rows[2].append(float(((scores > 0) == right)[there].mean()))
+        for means, row in zip((pg, mass, accuracy), rows, strict=True):
+            means.append(np.mean(row))
+    for there, right in zip(candidates, truth, strict=True):
+        n, g = int(there.sum()), int((there & right).sum())
+        expected.append((1 - comb(n - g, k) / comb(n, k), g / n * (1 - 0.5**n), 0.5))
+    for name, means, known in zip(("pg", "rma", "pta"), (pg, mass, accuracy), np.mean(expected, axis=0), strict=True):
+        mean = sum(means) / draws
+        assert found[name] == pytest.approx(mean)
+        assert found[f"{name}_sd"] == pytest.approx(np.sqrt(sum((one - mean) ** 2 for one in means) / (draws - 1)))
+        assert found[f"{name}_gap"] == pytest.approx(abs(mean - known))
 
 
 def test_the_task_counts_what_was_dropped(agreement: Agreement) -> None:

@@ -82,3 +82,20 @@ def test_a_number_is_named_by_its_methods_and_its_metric() -> None:
     assert number("scores", method=None, than=None).about == ""
     assert number("left.mean", method="loo", than=None).unit == "R"
     assert (alone.value, alone.n, alone.interval) == (0.2, 5, (0.1, 0.3))
+    assert number("outer.inner.max", method="loo", than=None).unit == "inner"
+    assert number("outer.right.pearson.median", method="loo", than=None).unit == "r"
+
+
+def test_a_unit_is_the_last_part_of_a_metric_that_is_no_aggregate() -> None:
+    made = check("shown", axiom="sweep", bounds=[bound("by_layer.mine.mean", 0.2)])
+    assert numbers_of([made], "shown")[0].unit == "mine"
+    first = check("shown", axiom="sweep", bounds=[bound("scores", [1.0, 2.0]), bound("pearson.mean", 0.3)])
+    assert numbers_of([first], "shown")[0].value == 0.3, "of several bounds, the first that has a number"
+
+
+def test_the_number_of_a_check_is_that_of_its_first_bound_that_has_one() -> None:
+    bounds = [bound("scores", [1.0, 2.0]), bound("ratio.mean", 0.25), bound("pearson.mean", 0.5)]
+    (number,) = numbers_of([check("shown", bounds=bounds)], "shown")
+    assert (number.value, number.unit) == (0.25, "sum/f")
+    (listed,) = numbers_of([check("shown", bounds=bounds[:1])], "shown")
+    assert listed.unit == "R"

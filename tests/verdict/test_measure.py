@@ -112,3 +112,22 @@ def test_intervals_by_scipy_and_those_that_need_none() -> None:
     assert bootstrap_interval(np.array([1.0, 2.0]), confidence=0.9, seed=7) == (1.0, 2.0)
     huge = np.array([1e20, 1e20 * (1 + 2.0**-52)])
     assert bootstrap_interval(huge, confidence=0.9, seed=7) == tuple(huge)
+
+
+def test_a_curve_is_the_mean_of_the_examples_that_have_one() -> None:
+    grid = np.ma.masked_array([[1.0, 2.0], [9.0, 9.0], [3.0, 6.0]], [[False] * 2, [True] * 2, [False] * 2])
+    nobody = np.ma.masked_array([[1.0, 2.0]], [[True] * 2])
+    values = {"some": grid, "none": nobody, "empty": np.zeros((0, 2))}
+    measurement = Measurement(values, dict.fromkeys(values, "curve"), 0.95, 0)
+    assert (measurement.quantity("some").value, measurement.quantity("some").n) == ([2.0, 4.0], 2)
+    for name in ("none", "empty"):
+        assert not measurement.quantity(name).finite
+        assert measurement.quantity(name).n == 0
+
+
+def test_examples_without_a_value_are_left_out_and_the_worst_keeps_its_number() -> None:
+    values = np.ma.masked_array([0.0, 5.0, 1.0, 3.0], [True, False, False, False])
+    for aggregate, value, worst in (("mean", 3.0, 2), ("max", 5.0, 1), ("min", 1.0, 2), ("median", 3.0, None)):
+        quantity = aggregated(values, aggregate, confidence=0.95, seed=0)
+        assert (quantity.value, quantity.n, quantity.worst) == (value, 3, worst)
+    assert aggregated(np.ma.masked_all(2), "mean", confidence=0.95, seed=0).n == 0

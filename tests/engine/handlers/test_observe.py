@@ -157,3 +157,22 @@ def test_a_size_of_the_whole_example_is_no_norm() -> None:
             return x / torch.linalg.vector_norm(x.flatten(1), dim=1).reshape(-1, 1, 1)
 
     assert observe(Model(Sized()), given()).calls == []
+
+
+def test_a_norm_that_takes_two_roots_is_one_norm_of_each_call() -> None:
+    class Twice(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            size = x.square().mean(-1, keepdim=True)
+            return x / size.sqrt() + x * size.rsqrt()
+
+    class Thrice(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = Twice(), Twice()
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.first(self.second(self.first(x)))[:, 0]
+
+    seen = observe(Model(Thrice()), given()).calls
+    assert [call.path for call in seen] == ["first", "second", "first"]
+    assert torch.equal(seen[0].input, given().features)  # type: ignore[union-attr]
