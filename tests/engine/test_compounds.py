@@ -84,14 +84,6 @@ def test_an_operation_can_be_registered_by_what_it_is_or_is_made_of(monkeypatch:
         axioms.register_operation("sinh", kind="activaton")
 
 
-def test_grouped_queries_are_torchs_whatever_the_batch() -> None:
-    generator = torch.Generator().manual_seed(0)
-    query = torch.randn(3, 4, 5, 2, generator=generator, dtype=torch.float64)
-    key, value = torch.randn(2, 3, 2, 5, 2, generator=generator, dtype=torch.float64)
-    wanted = torch.nn.functional.scaled_dot_product_attention(query, key, value, enable_gqa=True)
-    torch.testing.assert_close(compounds.attention(query, key, value, enable_gqa=True), wanted)
-
-
 def test_addcmul_is_a_product_and_a_sum_to_every_rule() -> None:
     class OneCall(nn.Module):
         def forward(self, x: Tensor) -> Tensor:

@@ -174,18 +174,6 @@ def test_a_method_is_made_of_a_function_that_makes_composites(forgetting: None) 
         entry.validate(kind="linaer")
 
 
-def test_the_options_of_a_method_are_keywords_whatever_the_functions_parameters_are(forgetting: None) -> None:
-    def plainly(share: float = 0.5) -> Composite:
-        """Epsilon as large as `share`."""
-        return damped(share=share)
-
-    entry = composite_method("test_plainly", plainly)
-    assert {name: field.default for name, field in entry.options_model().model_fields.items()} == {
-        "engine": "fast",
-        "share": 0.5,
-    }
-
-
 def test_a_composite_is_a_method_too_and_can_be_built_on(forgetting: None) -> None:
     entry = composite_method("test_fixed", attnlrp_composite())
     assert set(entry.options_model().model_fields) == {"engine"}

@@ -6,7 +6,6 @@ import importlib
 import json
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -128,28 +127,6 @@ def test_the_other_process_is_run_and_its_silence_told(tmp_path: Path, monkeypat
         lxt._run(sys.executable, folder, NAME)
     with pytest.raises(MissingPackage, match="cannot run"):
         lxt._run(str(tmp_path / "none"), folder, NAME)
-
-
-def test_lxts_process_has_this_environment_without_the_path_of_our_modules(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYTHONPATH", "ours")
-    monkeypatch.setenv("T_KEPT", "kept")
-    seen: dict[str, Any] = {}
-
-    def run(command: list[str], **options: Any) -> Any:
-        seen.update(options, command=command)
-        return SimpleNamespace(returncode=3, stderr="first\n  last \n\n")
-
-    monkeypatch.setattr(lxt.subprocess, "run", run)
-    with pytest.raises(InputError, match=r"ended with code 3 and no answer: last$"):
-        lxt._run("python-of-lxt", tmp_path, NAME)
-    assert "PYTHONPATH" not in seen["env"]
-    assert seen["env"]["T_KEPT"] == "kept"
-    assert seen["command"] == ["python-of-lxt", str(tmp_path / "worker.py"), str(tmp_path)]
-    assert (tmp_path / "worker.py").read_bytes() == lxt.WORKER.read_bytes()
-    (tmp_path / "answer.json").write_text("{}")
-    lxt._run("python-of-lxt", tmp_path, NAME)
 
 
 def test_a_python_that_is_not_there_is_a_missing_package(tmp_path: Path) -> None:

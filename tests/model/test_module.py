@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from axioms.core.errors import InputError, ModelFailed
 from axioms.model.inputs import EMBEDDINGS, Inputs
-from axioms.model.module import Model, lock_of, outputs_in, reading_at
+from axioms.model.module import Model, lock_of, outputs_in
 
 BATCH, TOKENS, WIDTH, WORDS = 2, 3, 4, 5
 
@@ -139,19 +139,6 @@ def test_at_rest_and_back() -> None:
     assert before == ([part.training for part in module.modules()], [one.requires_grad for one in module.parameters()])
     assert lock_of(module) is lock_of(module)
     assert lock_of(module) is not lock_of(module[0])
-
-
-def test_hooks_of_others_see_what_the_head_is_given() -> None:
-    model = Language("positional")
-    seen: list[tuple[int, ...]] = []
-    model.head.register_forward_pre_hook(lambda _, args: seen.append(tuple(args[0].shape)))
-    with torch.no_grad(), reading_at(model, torch.Size([BATCH, TOKENS]), torch.arange(BATCH), 1):
-        states = torch.arange(BATCH * TOKENS * WIDTH, dtype=torch.float32).reshape(BATCH, TOKENS, WIDTH)
-        torch.testing.assert_close(
-            model.head(states)[:, 0], nn.functional.linear(states[:, 1], *model.head.parameters())
-        )
-    assert seen == [(BATCH, 1, WIDTH)]
-    assert model.head(states).shape == (BATCH, TOKENS, WORDS)
 
 
 def test_what_others_keep_of_the_head_is_no_more_than_what_is_read() -> None:

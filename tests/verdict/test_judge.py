@@ -291,16 +291,6 @@ def test_an_open_question_is_no_answer_where_one_of_its_numbers_is_none(check: C
     assert not both.passed
 
 
-def test_an_open_question_with_one_clear_number_and_one_that_is_none_is_not_answered(check: Check) -> None:
-    bounds = {"relative_error.mean": Bound(le=0.5), "ratio.max": Bound(le=0.1)}
-    placed = tuple(PlacedBound(name, bound, check.place) for name, bound in bounds.items())
-    values = {"relative_error": np.array([0.0, 1.0, 0.1, 0.9]), "ratio": np.array([0.0, math.nan, 0.0, 0.0])}
-    measurement = Measurement(values, dict.fromkeys(values, "per_example"), 0.95, 0)
-    answer = judge(replace(check, is_open=True, expect=placed), measurement, "float64")
-    assert [finding.quantity.finite for finding in answer.findings] == [True, False]
-    assert not answer.passed
-
-
 def test_an_open_question_is_no_answer_where_one_number_is_none_and_another_is_unclear(check: Check) -> None:
     """Neither bound is decided: the mean of one lies across it, and the other is no number at all."""
     bounds = (
