@@ -15,11 +15,9 @@ from torch import Tensor
 import axioms
 from axioms.core.errors import NotDefined
 from axioms.core.registry import METHODS
-from axioms.model.inputs import Inputs
-from axioms.properties.sink_share import sink_share
-from axioms.model.inputs import read_inputs
+from axioms.model.inputs import Inputs, read_inputs
 from axioms.model.module import Model
-from axioms.properties.sink_share import attention_received
+from axioms.properties.sink_share import attention_received, sink_share
 from axioms.run.runner import Result, Runner
 from axioms.spec import expand_file
 from axioms.subjects.models.tiny import tiny
