@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 import axioms
+from axioms.core.errors import UncoveredOperation
 from axioms.engine import compounds
 from axioms.engine.kinds import GATE, NORMALIZER, PRODUCT, SUM
 from tests.engine.test_parse import read
@@ -148,3 +149,21 @@ def test_a_call_that_is_several_operations_is_seen_as_these(name: str) -> None:
     assert [operation.kind for operation in reading.operations] == wanted
     assert reading.unexplained == []
     torch.testing.assert_close(value, call(x))
+
+
+def test_glu_is_written_out_so_that_its_gate_needs_a_rule() -> None:
+    class OneCall(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return nn.functional.glu(x, dim=-1)
+
+    with pytest.raises(UncoveredOperation, match="no rule covers 'sigmoid'"):
+        axioms.attribute(OneCall(), torch.tensor([[2.0, 3.0]], dtype=torch.float64), 0, "attnlrp")
+
+
+@pytest.mark.parametrize("options", [{}, {"unbiased": False}, {"correction": 0}, {"correction": 2}, {"keepdim": True}])
+@pytest.mark.parametrize("name", ["var_mean", "std_mean"])
+def test_written_deviations_have_torchs_defaults(name: str, options: dict[str, Any]) -> None:
+    x = torch.randn(3, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    written, wanted = (getattr(place, name)(x, 1, **options) for place in (compounds, torch))
+    for one, other in zip(written, wanted, strict=True):
+        torch.testing.assert_close(one, other)

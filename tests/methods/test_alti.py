@@ -322,3 +322,22 @@ def test_a_leaf_takes_the_place_of_what_a_module_is_given_and_leaves_that_as_it_
         assert torch.equal(leaves[0], given)
         assert torch.autograd.grad(output.sum(), leaves[0])[0].shape == given.shape
     assert not norm._forward_pre_hooks
+
+
+@pytest.mark.parametrize("initial", ["omitted", "last_token"])
+def test_scores_sum_to_their_total_whatever_the_biases(initial: str) -> None:
+    model, generator = tiny(architecture="gpt2"), torch.Generator().manual_seed(0)
+    for name, weight in model.named_parameters():
+        if name.endswith("bias"):
+            weight.data = torch.randn(weight.shape, generator=generator, dtype=weight.dtype)
+    found = axioms.attribute(model, given(IDS), target=TARGET, method="alti_logit", initial=initial)
+    torch.testing.assert_close(found.scores.sum(1), found.total, rtol=0, atol=1e-9)
+    assert not model.get_submodule("transformer.ln_f")._forward_pre_hooks, "it leaves no hook behind"
+
+
+def test_one_example_has_the_scores_that_it_has_among_others() -> None:
+    model = tiny(architecture="llama")
+    both = axioms.attribute(model, given(IDS), target=TARGET, method="alti_logit").scores
+    for row in range(2):
+        alone = axioms.attribute(model, given(IDS[row : row + 1]), TARGET[row : row + 1], "alti_logit").scores
+        torch.testing.assert_close(alone[0], both[row])

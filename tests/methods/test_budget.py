@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from torch import Tensor
 import axioms
 from axioms.core.errors import InputError
 from axioms.core.registry import REWRITES
-from axioms.methods.budget import affordable, loo_budget
+from axioms.methods.budget import affordable, loo_budget, prices
 from axioms.methods.gates import taylor_both
 from axioms.model.inputs import read_inputs
 from axioms.model.module import Model
@@ -283,3 +284,22 @@ def test_the_target_is_settled_from_the_first_pass_over_the_texts() -> None:
             loo_budget(model, inputs, Listens(torch.full((3,), TARGET)), passes=passes)
         with torch.no_grad():
             torch.testing.assert_close(heard[0], module(**TEXT).logits)
+
+
+def test_a_price_counts_the_tokens_of_every_draw() -> None:
+    units = torch.tensor([[0, 1, 1, 2], [0, 1, 2, -1]])
+    there = torch.tensor([[True] * 4, [True, True, True, False]])
+    for draws, times in ((None, 1), (5, 5)):
+        drawn = None if draws is None else torch.zeros(2, draws, 4)
+        inputs: Any = SimpleNamespace(attended=there, drawn=drawn)
+        whole, price = prices(inputs, units, is_prefix_kept=False)
+        assert whole.tolist() == [4, 3]
+        assert price.tolist() == [[4 * times] * 3 + [0], [3 * times] * 3 + [0]]
+
+
+def test_estimates_and_the_output_are_numbers() -> None:
+    module = tiny(architecture="bert")
+    model, inputs = Model(module), read_inputs(module, TEXT)
+    with torch.enable_grad(), model.at_rest():
+        parts = taylor_both(model, inputs, Target(torch.tensor([0, 1, 2])))
+    assert not any(part.requires_grad for part in parts)

@@ -15,6 +15,7 @@ import axioms
 from axioms.core.errors import InputError
 from axioms.core.registry import METHODS
 from axioms.engine.composite import Composite, Entry, RuleRef
+from axioms.methods.block import block_composite
 from axioms.methods.lrp import (
     RuleSpec,
     alpha1_beta0_composite,
@@ -208,3 +209,17 @@ def test_parameters_of_any_kind_become_options_by_name() -> None:
         assert list(parameters) == ["model", "inputs", "target", "engine", "epsilon"]
     finally:
         del METHODS._entries["t_by_name"]
+
+
+def test_an_engine_is_named_or_has_its_epsilon() -> None:
+    options = METHODS.get("attnlrp").options_model()
+    for engine in ("fast", "explicit", {"explicit": 1e-6}):
+        assert options.model_validate({"engine": engine}).engine == engine  # type: ignore[attr-defined]
+    for engine in ("slow", {}, {"fast": 1.0}):
+        with pytest.raises(ValidationError):
+            options.model_validate({"engine": engine})
+
+
+def test_blocks_are_cut_at_sixteen_nodes_unless_it_is_said() -> None:
+    assert block_composite().entries == block_composite(16).entries
+    assert block_composite().entries != block_composite(17).entries

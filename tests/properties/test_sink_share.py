@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,13 @@ from torch import Tensor
 import axioms
 from axioms.core.errors import NotDefined
 from axioms.core.registry import METHODS
+from axioms.model.inputs import Inputs, read_inputs
+from axioms.model.module import Model
+from axioms.properties.sink_share import attention_received, sink_share
 from axioms.run.runner import Result, Runner
 from axioms.spec import expand_file
 from axioms.subjects.models.tiny import tiny
+from tests.properties.sides import Three, make_side
 
 SPEC = """claim: c
 subject:
@@ -121,3 +126,29 @@ def test_a_model_without_attention_has_no_sink(write_spec: Callable[..., Path]) 
     (check,) = expand_file(write_spec(text)).checks
     with pytest.raises(NotDefined, match="saw none"):
         Runner().run(check)
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_attention_is_received_by_every_example_whatever_the_batch(size: int) -> None:
+    module, ids = tiny(architecture="bert"), torch.randint(3, 40, (3, 5), generator=torch.Generator().manual_seed(0))
+    inputs = read_inputs(module, {"input_ids": ids, "attention_mask": torch.ones_like(ids)})
+    views: list[Any] = [SimpleNamespace(inputs=inputs, model=Model(module), batch_size=n) for n in (size, 3)]
+    some, whole = (attention_received(view) for view in views)
+    np.testing.assert_allclose(some, whole)
+    np.testing.assert_allclose(whole.sum(axis=2), 1.0)
+
+
+def test_an_example_without_candidates_has_no_sink_and_is_left_out() -> None:
+    shares = np.array([[[0.1, 0.2, 0.6, 0.1], [0.5, 0.1, 0.2, 0.2]], [[0.25] * 4] * 2])
+    candidates = torch.tensor([[False, True, True, True], [False] * 4])
+    inputs = Inputs(torch.ones(2, 4, dtype=torch.float64), candidates=candidates)
+    side, bench = make_side(Three(), inputs)
+    bench.known["attention received"] = shares
+    found = sink_share(side)
+    for name, values in found.items():
+        mask = np.ma.getmaskarray(values)
+        assert not mask[0].any(), name
+        assert mask[1].all(), name
+    assert found["attention"][0] == pytest.approx(0.4)
+    assert found["attention_by_layer"][0].tolist() == [0.6, 0.2]
+    assert found["first"][0] == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextvars import Context
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from axioms.model.inputs import read_inputs
 from axioms.rewrites.apply import apply_rewrite, checked_rewrite
 from axioms.rewrites.patterns.attention import attentions
 from axioms.rewrites.patterns.channels import Channels
-from axioms.rewrites.patterns.observed import example_of
+from axioms.rewrites.patterns.observed import example_of, observed_blocks
 
 HEADS, WIDTH, SIZE = 3, 4, 12
 Parts = tuple[Tensor, Tensor, Tensor]
@@ -253,3 +254,7 @@ def test_a_block_inside_another_module_is_found_too() -> None:
         (block,) = attentions(model)
     assert block.path == "1.0.last"
     assert block.module is model.get_submodule("1.0")
+
+
+def test_without_an_example_nothing_is_observed() -> None:
+    assert Context().run(observed_blocks, nn.Linear(2, 2)) == []

@@ -82,8 +82,6 @@ def test_a_number_is_named_by_its_methods_and_its_metric() -> None:
     assert number("scores", method=None, than=None).about == ""
     assert number("left.mean", method="loo", than=None).unit == "R"
     assert (alone.value, alone.n, alone.interval) == (0.2, 5, (0.1, 0.3))
-    assert number("outer.inner.max", method="loo", than=None).unit == "inner"
-    assert number("outer.right.pearson.median", method="loo", than=None).unit == "r"
 
 
 def test_a_unit_is_the_last_part_of_a_metric_that_is_no_aggregate() -> None:
@@ -99,3 +97,9 @@ def test_the_number_of_a_check_is_that_of_its_first_bound_that_has_one() -> None
     assert (number.value, number.unit) == (0.25, "sum/f")
     (listed,) = numbers_of([check("shown", bounds=bounds[:1])], "shown")
     assert listed.unit == "R"
+
+
+def test_unless_it_is_said_no_check_is_missing() -> None:
+    assert decide([check("shown")]) == "shown"
+    assert decide([check("not_shown")]) == "not_shown"
+    assert decide([]) == "not_run"

@@ -131,3 +131,17 @@ def test_examples_without_a_value_are_left_out_and_the_worst_keeps_its_number() 
         quantity = aggregated(values, aggregate, confidence=0.95, seed=0)
         assert (quantity.value, quantity.n, quantity.worst) == (value, 3, worst)
     assert aggregated(np.ma.masked_all(2), "mean", confidence=0.95, seed=0).n == 0
+
+
+def test_no_interval_warns_whatever_the_examples() -> None:
+    generator = np.random.default_rng(0)
+    cases = [np.array([1.0, 1.0 + 4e-15]), np.array([0.0] * 30 + [1.0]), generator.normal(size=5)]
+    for number in range(1, 6):
+        nearly_equal = np.ones(48)
+        nearly_equal[:number] += 4e-15
+        nearly_equal[-1] -= 2e-15
+        cases.append(nearly_equal)
+    for values in cases:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert bootstrap_interval(values, confidence=0.95, seed=0) is not None
