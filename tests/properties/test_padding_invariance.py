@@ -29,8 +29,8 @@ class Words(nn.Module):
     def get_input_embeddings(self) -> nn.Module:
         return self.table
 
-    def forward(self, inputs_embeds: Tensor, attention_mask: Tensor, number: Tensor) -> Tensor:
-        total = (inputs_embeds[..., 0] * attention_mask).sum(1)
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, number: Tensor) -> Tensor:
+        total = (self.table(input_ids)[..., 0] * attention_mask).sum(1)
         longer = attention_mask.shape[1] - MASK.shape[1]
         return (total * (1 + longer * self.seen[number])).unsqueeze(1)
 
