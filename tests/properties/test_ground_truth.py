@@ -92,7 +92,10 @@ def test_chance_is_the_mean_and_the_deviation_over_draws(agreement: Agreement, o
     candidates, truth = places(view(few), bool(special))
     noise = np.random.default_rng(seed).uniform(-1, 1, (draws, *truth.shape))
     found = chance(view(few), **options)
-    pg, mass, accuracy, expected = [], [], [], []
+    pg: list[float] = []
+    mass: list[float] = []
+    accuracy: list[float] = []
+    expected: list[tuple[float, float, float]] = []
     for draw in noise:
         rows: list[list[float]] = [[], [], []]
         for scores, there, right in zip(draw, candidates, truth, strict=True):
@@ -102,7 +105,7 @@ def test_chance_is_the_mean_and_the_deviation_over_draws(agreement: Agreement, o
             rows[1].append(positive[right].sum() / positive.sum() if positive.any() else 0.0)
             rows[2].append(float(((scores > 0) == right)[there].mean()))
         for means, row in zip((pg, mass, accuracy), rows, strict=True):
-            means.append(np.mean(row))
+            means.append(float(np.mean(row)))
     for there, right in zip(candidates, truth, strict=True):
         n, g = int(there.sum()), int((there & right).sum())
         expected.append((1 - comb(n - g, k) / comb(n, k), g / n * (1 - 0.5**n), 0.5))

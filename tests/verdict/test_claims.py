@@ -82,6 +82,8 @@ def test_a_number_is_named_by_its_methods_and_its_metric() -> None:
     assert number("scores", method=None, than=None).about == ""
     assert number("left.mean", method="loo", than=None).unit == "R"
     assert (alone.value, alone.n, alone.interval) == (0.2, 5, (0.1, 0.3))
+    assert number("outer.inner.max", method="loo", than=None).unit == "inner"
+    assert number("outer.right.pearson.median", method="loo", than=None).unit == "r"
 
 
 def test_a_unit_is_the_last_part_of_a_metric_that_is_no_aggregate() -> None:
