@@ -171,7 +171,7 @@ def _result(trial: Trial, folder: Path, status: int, seconds: float) -> Row:
     One that had to be ended while it waited shows nothing about its tests.
     """
     if os.WIFSIGNALED(status):
-        outcomes = {signal.SIGXCPU: "timeout", signal.SIGKILL: "not run"}
+        outcomes: dict[int, str] = {signal.SIGXCPU: "timeout", signal.SIGKILL: "not run"}
         return trial.row(outcomes.get(os.WTERMSIG(status), "killed"), f"signal {os.WTERMSIG(status)}", seconds)
     by = (folder / "by").read_text() if (folder / "by").exists() else "exit"
     if repr(pytest.ExitCode.USAGE_ERROR) in by:  # a test of the map is gone: nothing ran

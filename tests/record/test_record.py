@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
@@ -92,12 +93,16 @@ def test_reading_a_run_takes_no_longer_than_reading_its_json(tmp_path: Path) -> 
     )
     text = save_run(make_run(*[check] * 5000), tmp_path).read_text()
     times = []
-    for _ in range(3):
-        started = time.process_time()
-        read = RunRecord.model_validate_json(text)
-        half = time.process_time()
-        json.loads(text)
-        times.append((half - started) / (time.process_time() - half))
+    gc.disable()  # a collection looks at everything that other tests have left behind
+    try:
+        for _ in range(5):
+            started = time.process_time()
+            read = RunRecord.model_validate_json(text)
+            half = time.process_time()
+            json.loads(text)
+            times.append((half - started) / (time.process_time() - half))
+    finally:
+        gc.enable()
     assert min(times) < 2, "0.8 to 1.0 where it was written"
     assert len(read.checks) == 5000
 
