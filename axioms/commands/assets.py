@@ -9,6 +9,7 @@ from typing import Any
 
 from axioms.core.bar import Bar
 from axioms.core.errors import AssetMissing, SpecError, did_you_mean
+from axioms.core.printable import printable
 from axioms.subjects.assets import Asset, Store, known_assets, overall
 
 MEGABYTE = 1_000_000
@@ -43,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         known = known_assets(options.near)
     except SpecError as error:
-        print(error, file=sys.stderr)
+        print(printable(str(error)), file=sys.stderr)
         return 2
     unknown = [name for name in options.names if name not in known]
     for name in unknown:
@@ -53,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     if not known:
         print("no fixtures/assets.yaml here or in any folder above; name a place with --near.", file=sys.stderr)
         return 2
-    store = Store(Bar(), lambda sentence: print(sentence, file=sys.stderr))
+    store = Store(Bar(), lambda sentence: print(printable(sentence), file=sys.stderr))
     assets = [known[name] for name in options.names or known]
     if options.action == "fetch":
         return _fetch(store, assets)
@@ -70,14 +71,13 @@ def _fetch(store: Store, assets: list[Asset]) -> int:
             print(f"{asset.name}: {store.locate(asset)}")
         except AssetMissing as error:
             failed = 1
-            print(error, file=sys.stderr)
+            print(printable(str(error)), file=sys.stderr)
     return failed
 
 
 def _list(store: Store, assets: list[Asset]) -> None:
     for asset in assets:
-        print(_line(asset, store.state(asset), assets))
-        print(f"  {asset.about}")
+        print(printable(f"{_line(asset, store.state(asset), assets)}\n  {asset.about}"))
     print(f"cache: {store.folder}")
 
 

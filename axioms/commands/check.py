@@ -10,6 +10,7 @@ from typing import Any
 
 from axioms.commands.imports import add_import_option, import_modules
 from axioms.core.errors import SpecError
+from axioms.core.printable import printable
 
 
 def add_parser(commands: Any) -> None:
@@ -27,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     import_modules(options.modules)
     files = spec_files(options.paths)
     if not files:
-        print(f"no specs in {', '.join(map(str, options.paths))}", file=sys.stderr)
+        print(printable(f"no specs in {', '.join(map(str, options.paths))}"), file=sys.stderr)
         return 2
     checks, wrong = 0, 0
     for file in files:
@@ -35,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
             checks += len(expand_file(file).checks)
         except SpecError as error:
             wrong += 1
-            print(error, file=sys.stderr)
+            print(printable(str(error)), file=sys.stderr)
     print(f"{len(files) - wrong} of {len(files)} specs are valid; {checks} checks.")
     return 2 if wrong else 0
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from axioms.core.errors import InputError
+from axioms.core.printable import printable
 from axioms.report.baseline import read_saved
 from axioms.report.drift import HEADER, difference
 from axioms.report.runs import find_run
@@ -41,9 +42,9 @@ def run(options: argparse.Namespace) -> int:
     try:
         changed = difference(read_saved(find_run(options.before)), read_saved(find_run(options.after)))
     except InputError as error:
-        print(error, file=sys.stderr)
+        print(printable(str(error)), file=sys.stderr)
         return 2
     if changed.changes:
-        print("\n".join(aligned(HEADER, changed.rows())), end="\n\n")
-    print("\n".join(changed.in_words()))
+        print(printable("\n".join(aligned(HEADER, changed.rows()))), end="\n\n")
+    print(printable("\n".join(changed.in_words())))
     return 1 if changed.failed else 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from axioms.commands.imports import add_import_option, import_modules
 from axioms.core.errors import AxiomsError, display_path
+from axioms.core.printable import printable
 from axioms.core.registry import METHODS
 from axioms.spec.added import registered_name
 
@@ -75,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
         names = [INVARIANCE, *exact_axioms()] if options.axiom == "all" else [options.axiom]
         return max([_falsify(method, axiom, options) for axiom in names])
     except AxiomsError as error:
-        print(error, file=sys.stderr)
+        print(printable(str(error)), file=sys.stderr)
         return 2
 
 

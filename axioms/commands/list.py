@@ -11,6 +11,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from axioms.commands.imports import add_import_option, import_modules
 from axioms.core.entries import Axiom, Registered, Rule
 from axioms.core.errors import InputError, did_you_mean
+from axioms.core.printable import printable
 from axioms.core.registry import AXIOMS, DATA, METHODS, REWRITES, RULES, SUBJECTS, Registry
 from axioms.core.suite import suite_fixtures
 
@@ -44,11 +45,11 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(f"there is no kind {options.kind!r} of names.{did_you_mean(options.kind, kinds)}")
     if options.name is None:
         for kind in kinds if options.kind is None else [options.kind]:
-            print("\n".join([kind, *_names(kind)]))
+            print(printable("\n".join([kind, *_names(kind)])))
     elif options.kind == FIXTURES:
-        print(_fixture(options.name))
+        print(printable(_fixture(options.name)))
     else:
-        print(describe(REGISTRIES[options.kind].get(options.name)))
+        print(printable(describe(REGISTRIES[options.kind].get(options.name))))
     return 0
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from axioms.commands.imports import add_import_option, import_modules
 from axioms.core.errors import InputError, display_path
+from axioms.core.printable import printable
 
 
 def add_parser(commands: Any) -> None:
@@ -47,13 +48,13 @@ def run(options: argparse.Namespace) -> int:
     try:
         saved = find_run(options.saved)
         if options.format == "html":
-            print(_write_page(saved))
+            print(printable(_write_page(saved)))
         elif options.standalone:
             print(print_document(saved, options.table), end="")
         else:
             print(print_tables(saved, options.format, options.table), end="")
     except InputError as error:
-        print(error, file=sys.stderr)
+        print(printable(str(error)), file=sys.stderr)
         return 2
     return 0
 

@@ -6,6 +6,8 @@ import sys
 import time
 from collections.abc import Callable
 
+from axioms.core.printable import printable
+
 FORMAT = "{bar:20}  {desc} {n_fmt}/{total_fmt}"
 SYMBOLS = "─╸━"
 FETCHING = "fetching"
@@ -16,7 +18,7 @@ def bar(what: str, done: int, total: int) -> str:
     """Return `━━━━━━━━━━━━━━╸─────  what 29/40`."""
     from tqdm import tqdm
 
-    return tqdm.format_meter(min(done, total), total, 0, prefix=what, ascii=SYMBOLS, bar_format=FORMAT)
+    return tqdm.format_meter(min(done, total), total, 0, prefix=printable(what), ascii=SYMBOLS, bar_format=FORMAT)
 
 
 class Bar:
@@ -29,6 +31,7 @@ class Bar:
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """Show that so much of so much is done."""
+        what = printable(what)
         if what != self._what:
             self._what = what
             self._show = (_on_terminal if sys.stderr.isatty() else _in_log)(what, total, self._delay)

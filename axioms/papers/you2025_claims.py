@@ -93,4 +93,5 @@ CLAIMS = (
     ),
     PaperClaim("N1", "dividing by the sum widens CP-LRP's lead (our ask)", "Sec. 4.1", _lrp(SST, 0)),
     PaperClaim("N2", "CP-LRP leads only after dividing (our ask)", "Sec. 4.1", _lrp(SST, 0)),
+    PaperClaim("N3", "CP-LRP leads whatever removing means (our ask)", "Sec. 4.1", _lrp(SST, 0)),
 )

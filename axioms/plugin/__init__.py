@@ -1,7 +1,12 @@
 """The pytest plugin: a thin skin around checks and their runner."""
 
 from axioms.plugin.added import pytest_terminal_summary
-from axioms.plugin.collect import pytest_collect_file, pytest_collection_modifyitems, pytest_report_collectionfinish
+from axioms.plugin.collect import (
+    pytest_collect_directory,
+    pytest_collect_file,
+    pytest_collection_modifyitems,
+    pytest_report_collectionfinish,
+)
 from axioms.plugin.distribution import pytest_xdist_make_scheduler
 from axioms.plugin.items import axioms_runner, pytest_runtest_makereport
 from axioms.plugin.options import pytest_addoption
@@ -11,6 +16,7 @@ from axioms.plugin.tiers import pytest_testnodedown
 __all__ = [
     "axioms_runner",
     "pytest_addoption",
+    "pytest_collect_directory",
     "pytest_collect_file",
     "pytest_collection_modifyitems",
     "pytest_configure",

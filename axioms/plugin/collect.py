@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from axioms.core.errors import SpecError, display_path
+from axioms.core.printable import printable
 from axioms.core.suite import suite_specs
 from axioms.plugin.items import run_check
 from axioms.plugin.options import ADDED
@@ -41,8 +42,24 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SpecFile |
         if not is_spec(file_path):
             parent.config.stash.setdefault(LEFT_ALONE, []).append(file_path)
             return None
+    _refuse_unseen(file_path)
     collected: SpecFile = SpecFile.from_parent(parent, path=file_path)
     return collected
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> None:
+    """Refuse folders in a folder of specs whose names pytest could not print."""
+    if _is_in_specs(path / "any.yaml", parent.config):
+        _refuse_unseen(path)
+
+
+def _refuse_unseen(path: Path) -> None:
+    """Refuse a name that would act on the terminal: pytest writes the names of what it collects as they are."""
+    if printable(path.name) != path.name:
+        raise pytest.Collector.CollectError(
+            f"{printable(display_path(path))}: the name has characters that nobody sees and that act on terminals; "
+            "rename it."
+        )
 
 
 def _is_in_specs(file: Path, config: pytest.Config) -> bool:
@@ -58,11 +75,11 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
     if not items:
         specs = [file for file in config.stash.get(ELSEWHERE, []) if is_spec(file)]
         if specs:
-            return [_why_nothing(specs, config)]
+            return [printable(_why_nothing(specs, config))]
     files = config.stash.get(LEFT_ALONE, [])
     if config.get_verbosity() < 1:
         return []
-    return [f"axioms: {display_path(file)} has no `claim` and is no spec; left alone" for file in files]
+    return [printable(f"axioms: {display_path(file)} has no `claim` and is no spec; left alone") for file in files]
 
 
 def _why_nothing(specs: list[Path], config: pytest.Config) -> str:

@@ -157,9 +157,18 @@ def pytest_runtest_makereport(
         error = call.excinfo.value
         if report.failed and isinstance(stated, Check) and RECORD not in item.stash:
             report.axioms_error = _error(item, stated, call.excinfo).model_dump_json()  # type: ignore[attr-defined]
-        if isinstance(error, CheckFailed | AxiomsError):
+        if isinstance(error, AxiomsError) and isinstance(stated, Check) and report.when == "call":
+            report.longrepr = printable(error_text(error, stated))
+        elif isinstance(error, CheckFailed | AxiomsError):
             report.longrepr = printable(str(error))
     return report
+
+
+def error_text(error: AxiomsError, check: Check) -> str:
+    """Return what the error says, whose first line pytest repeats in its summary, and the line of the check."""
+    place = f"{display_path(check.place.file)}:{check.place.line}"
+    said = str(error)
+    return said if place in said else f"{said}\n{'check':<9} {place}"
 
 
 def _error(item: pytest.Item, check: Check, raised: pytest.ExceptionInfo[BaseException]) -> ErrorCheck:

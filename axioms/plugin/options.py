@@ -196,7 +196,12 @@ def rerun_command(config: pytest.Config, nodeid: str) -> str:
         words += ["--axioms-tier", config.getoption("--axioms-tier")]
     file, colons, name = nodeid.partition("::")
     here = os.path.relpath(config.rootpath / file, config.invocation_params.dir)
-    return " ".join([f'pytest "{here}{colons}{name}"', shlex.join(words)]).rstrip()
+    return f"pytest {_quoted(here + colons + name)} {shlex.join(words)}".rstrip()
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a shell takes it whole: between double quotes, unless something in it would act there."""
+    return f'"{text}"' if set(text).isdisjoint('"$`\\!') else shlex.quote(text)
 
 
 def is_worker(config: pytest.Config) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from axioms.core.bar import FETCHING, bar
+from axioms.core.printable import printable
 from axioms.plugin.options import is_worker
 
 QUIET_SECONDS = 2.0
@@ -50,7 +51,7 @@ class Progress:
                     flush=True,
                 )
             else:
-                self._terminal.write_line(f"  {what} {done}/{total}")
+                self._terminal.write_line(f"  {printable(what)} {done}/{total}")
 
     def _uncaptured(self) -> AbstractContextManager[None]:
         capture: Any = self._config.pluginmanager.get_plugin("capturemanager")

@@ -135,8 +135,8 @@ class Reporter:
         parts.make(RESULTS, lambda: self.results.save(status))
         parts.make("summary.md", lambda: self._write_summary(status))
         self._written = write_report(self.results.record(status), self.results.folder, self._root)
-        if (status == "failed" or parts.problems) and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if status == "failed" or parts.problems or self._written.problems:
+            _fail(session)
 
     def _close_gate(self, status: Status) -> None:
         """Compare the run with its baseline, where it has one."""
@@ -174,16 +174,14 @@ class Reporter:
         if self.results.cluster is not None:
             lines.append(cluster_line(self.results.cluster))
         if REUSED in terminalreporter.config.stash:
-            reused, of = terminalreporter.config.stash[REUSED]
-            lines.append(
-                f"{reused} of {of} measurements are an earlier run's, of the same code; --axioms-fresh for none"
-            )
+            lines.append(_reused_line(terminalreporter.config))
         terminalreporter.section("axioms")
         scorecard = self._parts.make("the scorecard", lambda: scorecard_lines(self.results.claims)) or []
         for line in [*lines, *scorecard]:
             terminalreporter.write_line(printable(line), red=FAILED in line)
         for problem in [*self._parts.problems, *([] if self._written is None else self._written.problems)]:
             terminalreporter.write_line(printable(f"{FAILED}: {problem}"), red=True)
+            _fail(terminalreporter._session)
         if self._gate is not None:
             terminalreporter.section("axioms baseline", red=self._gate.failed, green=not self._gate.failed)
             for line in self._gate.lines():
@@ -221,8 +219,23 @@ class LastLine:
         result = yield
         for line in (line_above(terminalreporter.config), self._reporter.report_line()):
             if line is not None:
-                terminalreporter.write_line(line)
+                terminalreporter.write_line(printable(line))
         return result
+
+
+def _fail(session: pytest.Session | None) -> None:
+    """Let a session that passed fail: what is missing of its report could have told of something."""
+    if session is not None and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _reused_line(config: pytest.Config) -> str:
+    """Say how much was not measured, and what is known of the code that measured it then."""
+    reused, of = config.stash[REUSED]
+    known = "of the same code"
+    if config.getoption("--axioms-reuse"):
+        known = "as asked by --axioms-reuse: what other people's code reads or imports may have changed since"
+    return f"{reused} of {of} measurements are an earlier run's, {known}; --axioms-fresh for none"
 
 
 def _kept_folder(config: pytest.Config) -> Path:

@@ -12,7 +12,7 @@ from axioms.papers.layers import LayerBlock, layer_blocks
 from axioms.papers.layouts import LayerLayout
 from axioms.papers.tables import feeding
 from axioms.record import RunRecord
-from axioms.report.drawing import SETTINGS, Picture, look, save
+from axioms.report.drawing import SETTINGS, Picture, in_figure, look, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +51,7 @@ def layer_figure(layout: LayerLayout, blocks: Sequence[LayerBlock]) -> Figure:
         for across, block in enumerate(blocks):
             axes = panels[down][across]
             _draw(axes, layout, block, title)
-            axes.set_title(f"{layout.figure.axes.get(title, title)}\n{block.heading}", fontsize=9)
+            axes.set_title(f"{layout.figure.axes.get(title, title)}\n{in_figure(block.heading)}", fontsize=9)
             axes.set_xlabel(f"layer k of {block.layers}")
         _share_axes({axes: block.layers for axes, block in zip(panels[down], blocks, strict=True)})
     handles: dict[str, Any] = {}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from axioms.record import CheckRecord, Interval
-from axioms.report.drawing import SETTINGS, Picture, file_stem, save
+from axioms.report.drawing import SETTINGS, Picture, file_stem, in_figure, save
 from axioms.report.rewrites import Cell, cells_of, in_one_line
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _pareto_figure(part: str, points: Sequence[Point]) -> Figure:
         colour = "#D55E00" if point.method == EXACT else "#0072B2" if point in along else "#777777"
         if point.interval is not None:
             axes.vlines(point.passes, *point.interval, color=colour, linewidth=1.2)
-        label = f"{number}  {point.method}: {point.passes:.1f}, {point.r:.2f}"
+        label = f"{number}  {in_figure(point.method)}: {point.passes:.1f}, {point.r:.2f}"
         axes.plot(point.passes, point.r, "o", color=colour, markersize=5, label=label)
         # Left and right in turn: neighbours in cost are often neighbours in r.
         side = 6 if number % 2 else -6
@@ -116,7 +116,7 @@ def _pareto_figure(part: str, points: Sequence[Point]) -> Figure:
     axes.set_xscale("log")
     axes.set_xlabel("cost in passes (time over that of CP-LRP)")
     axes.set_ylabel("mean Pearson r with LOO")
-    axes.set_title(file_stem(part), fontsize=10)
+    axes.set_title(in_figure(file_stem(part)), fontsize=10)
     return figure
 
 
@@ -147,7 +147,7 @@ def save_matrix(cells: Sequence[Cell], folder: Path) -> list[Path]:
     import matplotlib
 
     saved = []
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "axioms"}):
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "axioms", "text.parse_math": False}):
         for model in dict.fromkeys(cell.model for cell in cells):
             here = [cell for cell in cells if cell.model == model]
             saved += save(_matrix_figure(here), folder, f"rewrites_{file_stem(model)}", ("svg",))
@@ -184,9 +184,11 @@ def _matrix_figure(cells: Sequence[Cell]) -> Figure:
     scale = (math.log10(SMALLEST), math.log10(LARGEST))
     image = axes.imshow(sizes, cmap="cividis", vmin=scale[0], vmax=scale[1], aspect="auto")
     axes.set_facecolor("lightgray")
-    axes.set_xticks(range(len(rewrites)), rewrites, rotation=60, ha="right", fontsize=8)
-    axes.set_yticks(range(len(methods)), methods, fontsize=8)
-    axes.set_title(f"{file_stem(cells[0].model)}: relative gap of the relevance, original and rewritten", fontsize=9)
+    axes.set_xticks(range(len(rewrites)), [*map(in_figure, rewrites)], rotation=60, ha="right", fontsize=8)
+    axes.set_yticks(range(len(methods)), [*map(in_figure, methods)], fontsize=8)
+    axes.set_title(
+        f"{in_figure(file_stem(cells[0].model))}: relative gap of the relevance, original and rewritten", fontsize=9
+    )
     bar = figure.colorbar(image, ax=axes)
     ticks = [-9, -6, -3, 0]
     bar.set_ticks(ticks, labels=["holds (below 1e-9)", *(f"1e{tick}" for tick in ticks[1:-1]), "1 or more"])

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from axioms.record import CheckRecord, ImageExample
-from axioms.report.drawing import SETTINGS, Picture, file_stem, look, save
+from axioms.report.drawing import SETTINGS, Picture, file_stem, in_figure, look, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,7 +108,7 @@ def _draw_lines(axes: Axes, lines: Mapping[str, Sequence[float]], methods: Seque
     for method, means in lines.items():
         shares = [step / (len(means) - 1) for step in range(len(means))]
         style = look(methods.index(method))
-        axes.plot(shares, means, "-", markersize=4, markevery=4, linewidth=1.5, label=method, **style)
+        axes.plot(shares, means, "-", markersize=4, markevery=4, linewidth=1.5, label=in_figure(method), **style)
 
 
 def maps_of(checks: Sequence[CheckRecord]) -> dict[str, dict[str, ImageExample]]:
@@ -156,7 +156,7 @@ def _maps_figure(by_method: Mapping[str, ImageExample]) -> Figure:
         panels[down][0].imshow(example.image, cmap="gray", interpolation="nearest")
         for axes, values in zip(panels[down][1:], (left, right, apart), strict=True):
             axes.imshow(values, cmap="RdBu_r", vmin=-largest, vmax=largest, interpolation="nearest")
-        panels[down][0].set_ylabel(method, rotation=0, ha="right", va="center", fontsize=8)
+        panels[down][0].set_ylabel(in_figure(method), rotation=0, ha="right", va="center", fontsize=8)
         gap = max(abs(value) for row in apart for value in row) / largest
         panels[down][3].text(1.06, 0.5, f"{gap:.0%}", transform=panels[down][3].transAxes, va="center", fontsize=8)
     for axes in panels.flat:

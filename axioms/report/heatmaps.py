@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from axioms.core.html import colour
 from axioms.record import RunRecord, SentenceExample, TextExample
+from axioms.report.drawing import as_file_name
 from axioms.report.spelling import Piece, spelt
 
 STYLE = """
@@ -41,7 +41,7 @@ def write_heatmaps(run: RunRecord, folder: Path) -> list[Path]:
         }
         by_method = {method: sentences for method, sentences in by_method.items() if sentences}
         if by_method:
-            name = re.sub(r"[^\w.-]+", "-", part.replace(".yaml", "").replace(".yml", "")).removeprefix("specs-")
+            name = as_file_name(part.replace(".yaml", "").replace(".yml", "").removeprefix("specs/"))
             file = folder / f"heatmaps-{name}.html"
             title = f"{checks[0].subject}: the sentences with the highest logit difference"
             file.write_text(page(title, by_method), encoding="utf-8")

@@ -8,40 +8,38 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from axioms.core.errors import InputError, did_you_mean, display_path
+from axioms.core.printable import printable
 from axioms.papers import PAPERS
 from axioms.papers.grid import Cell, Grid
 from axioms.papers.tables import every_table, paper_tables
 from axioms.record import RunRecord, read_record
 from axioms.report.latex import document, latex_table
+from axioms.report.text import as_markdown
 
 SECOND = {"italic": "*{}*", "underlined": "<u>{}</u>"}
 
 
 def markdown_table(grid: Grid) -> str:
     """With its title, caption and legend. Headings over several columns join the first of their columns."""
-    header = list(grid.header)
+    header = [as_markdown(title) for title in grid.header]
     start = 0
     for title, width in grid.groups:
-        header[start] = f"{title}: {header[start]}" if title else header[start]
+        header[start] = f"{as_markdown(title)}: {header[start]}" if title else header[start]
         start += width
     lines = [header, [":---" if index in grid.labels else "---:" for index in range(len(header))]]
     for block in grid.blocks:
-        lines += [[f"**{_plain(block.title)}**"]] if block.title else []
+        lines += [[f"**{as_markdown(block.title)}**"]] if block.title else []
         for index, row in enumerate(block.rows):
-            lines += [[_plain(block.sections[index])]] if index in block.sections else []
+            lines += [[as_markdown(block.sections[index])]] if index in block.sections else []
             lines.append([_markdown_cell(cell, SECOND[grid.second]) for cell in row])
     table = ["| " + " | ".join([*line, *[""] * (len(header) - len(line))]) + " |" for line in lines]
     legend = [grid.legend, ""] if grid.legend else []
     return "\n".join([f"**{grid.full_title}.** {grid.caption}", "", *table, "", *legend])
 
 
-def _plain(text: str) -> str:
-    return text.replace("|", "\\|").replace("*", "\\*").replace("_", "\\_")
-
-
 def _markdown_cell(cell: Cell, second: str) -> str:
     if isinstance(cell, str):
-        return _plain(cell)
+        return as_markdown(cell)
     shown = {1: "**{}**", 2: second}.get(cell.place, "{}").format(cell.ours_text)
     return " ".join(part for part in (shown, cell.interval_text, cell.paper_text) if part)
 
@@ -51,8 +49,8 @@ def csv_table(grid: Grid) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     if not grid.numbers:
-        writer.writerow(grid.header)
-        writer.writerows(row for block in grid.blocks for row in block.rows)
+        writer.writerow(map(printable, grid.header))
+        writer.writerows([printable(str(cell)) for cell in row] for block in grid.blocks for row in block.rows)
         return out.getvalue()
     writer.writerow(["table", "block", "row", "group", "column", "ours", "low", "high", "n", "paper"])
     for block in grid.blocks:
@@ -62,7 +60,7 @@ def csv_table(grid: Grid) -> str:
                 if isinstance(cell, str):
                     label = cell
                     continue
-                place = [grid.name, block.title, label, group, title.rstrip(" ↑↓")]
+                place = map(printable, (grid.name, block.title, label, group, title.rstrip(" ↑↓")))
                 writer.writerow([*place, cell.ours, *(cell.interval or (None, None)), cell.n, cell.paper])
     return out.getvalue()
 
@@ -102,7 +100,7 @@ def write_paper_pages(run: RunRecord, folder: Path) -> list[Path]:
         lines = [f"# {paper.page.heading}", ""]
         for grid in grids:
             lines += [*markdown_table(grid).splitlines(), ""]
-        file.write_text("\n".join([*lines, *paper.page.remarks(run), ""]), encoding="utf-8")
+        file.write_text("\n".join([*lines, *map(as_markdown, paper.page.remarks(run)), ""]), encoding="utf-8")
         written.append(file)
     return written
 

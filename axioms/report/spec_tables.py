@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from axioms.record import Account, CheckRecord, RunRecord
-from axioms.report.drawing import file_stem
+from axioms.report.drawing import as_file_name, file_stem
 from axioms.report.ledgers import ledger_table
 from axioms.report.rewrites import applicability, matrix_markdown
 from axioms.report.tables import axiom_labels, cell, comparisons, label, nonexistent, numbers
-from axioms.report.text import Table, markdown
+from axioms.report.text import Table, as_markdown, markdown
 
 FOLDER = "specs"
 NONEXISTENT, REWRITES, BASELINE = "not-defined.md", "rewrites.md", "baseline.md"
@@ -19,7 +19,7 @@ NONEXISTENT, REWRITES, BASELINE = "not-defined.md", "rewrites.md", "baseline.md"
 def file_of(spec: str) -> str:
     """Return the name of the file about a spec, below the folder of tables."""
     folders = [part for part in Path(spec).parts[:-1] if part != FOLDER]
-    return f"{FOLDER}/{'-'.join([*folders, file_stem(spec)])}.md"
+    return f"{FOLDER}/{as_file_name('-'.join([*folders, file_stem(spec)]))}.md"
 
 
 def write_spec_tables(run: RunRecord, folder: Path) -> list[Path]:
@@ -30,7 +30,7 @@ def write_spec_tables(run: RunRecord, folder: Path) -> list[Path]:
     about = "Where a rewrite applies, the largest forward gap in float64; else why it does not."
     texts |= _titled(REWRITES, "Rewrites", about, applicability(run.checks, run.skipped))
     if run.baseline is not None:
-        said = " ".join(run.baseline.said)
+        said = as_markdown(" ".join(run.baseline.said))
         texts |= _titled(BASELINE, "Baseline", said, (run.baseline.header, run.baseline.rows))
     for old in (folder / FOLDER).glob("*.md"):
         old.unlink()
@@ -66,8 +66,9 @@ def spec_markdown(checks: Sequence[CheckRecord]) -> str:
 def part_lines(part: str, checks: Sequence[CheckRecord]) -> list[str]:
     """Return the lines about a spec, or about one of its subjects."""
     first = checks[0]
-    lines = [f"# {part}", "", first.claim + (f" ({first.source})" if first.source else ""), ""]
-    lines += [f"Note: {first.note}", ""] if first.note else []
+    claim = first.claim + (f" ({first.source})" if first.source else "")
+    lines = [f"# {as_markdown(part)}", "", as_markdown(claim), ""]
+    lines += [as_markdown(f"Note: {first.note}"), ""] if first.note else []
     if any(check.rewrite for check in checks):
         return [*lines, *matrix_markdown(checks)]
     rows = []
@@ -91,7 +92,7 @@ def _numbers(checks: Sequence[CheckRecord]) -> list[str]:
     for axiom in dict.fromkeys(labels):
         here = [check for name, check in zip(labels, single, strict=True) if name == axiom]
         n = max(quantity.n for check in here for quantity in check.metrics.values())
-        lines += [f"## {axiom} (n = {n}, {setting})", "", *markdown(*numbers(here)), ""]
+        lines += [f"## {as_markdown(axiom)} (n = {n}, {setting})", "", *markdown(*numbers(here)), ""]
     return lines
 
 
@@ -103,6 +104,6 @@ def _ledgers(checks: Sequence[CheckRecord]) -> list[str]:
             accounts.setdefault(label(check) + (f", {side}" if side in ("left", "right") else ""), account)
     lines: list[str] = []
     for name, account in accounts.items():
-        lines += [f"## Ledger of {name} (sums over {account.n} examples)", ""]
+        lines += [f"## Ledger of {as_markdown(name)} (sums over {account.n} examples)", ""]
         lines += [*markdown(*ledger_table(account)), "", f"Unexplained: {account.unexplained:.1g}.", ""]
     return lines

@@ -13,7 +13,7 @@ from axioms.report.page.verdicts import VERDICTS, ClaimCell, scorecards_of
 from axioms.report.rewrites import applicability, cells_of, in_one_line
 from axioms.report.spec_tables import BASELINE, FOLDER, NONEXISTENT, REWRITES
 from axioms.report.tables import CLAIMED, beside_paper, comparisons, matrix, nonexistent
-from axioms.report.text import Row, Table, aligned, markdown, within
+from axioms.report.text import Table, aligned, as_markdown, markdown, within
 
 MOST_WRONG, MOST_CLAIMS, MOST_METHODS = 6, 48, 30
 """Rows of the tables of errors, failures and drift; of the scorecards together; and of the matrix."""
@@ -41,18 +41,14 @@ def _cut(title: str, table: Table, most: int, rest: str) -> list[str]:
     if not rows:
         return []
     more = [f"And {len(rows) - most} more, in [{rest}]({rest}).", ""] if len(rows) > most else []
-    return [f"## {title}", "", *markdown(header, [_on_one_line(row) for row in rows[:most]]), "", *more]
-
-
-def _on_one_line(row: Row) -> Row:
-    return [" ".join(value.split()) for value in row]
+    return [f"## {as_markdown(title)}", "", *markdown(header, rows[:most]), "", *more]
 
 
 def _baseline(drift: Drift | None) -> list[str]:
     """Return what changed from the last accepted run, where the run was compared with one."""
     if drift is None:
         return []
-    said = " ".join(drift.said)
+    said = as_markdown(" ".join(drift.said))
     if not drift.rows:
         return ["## Baseline", "", said, ""]
     return [*_cut("Baseline", (drift.header, drift.rows), MOST_WRONG, f"tables/{BASELINE}"), said, ""]

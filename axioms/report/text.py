@@ -10,7 +10,13 @@ from typing import Any
 from axioms.core.printable import printable
 from axioms.record import ClaimNumber, Comparison, Quantity
 
-TAG = re.compile("<(?=[A-Za-z/!?])")
+SYNTAX = re.compile(
+    r"\\(?=[!-/:-@\[-`{-~]|$)"  # a backslash that would take the meaning from what follows
+    r"|<(?=[A-Za-z/!?])|&(?=#?\w+;)|\](?=[(\[:])|\|"  # tags, entities, links, cells
+    r"|[*~](?=\S)|(?<!\w)_(?=\S)"  # emphasis
+    r"|^(?:[#>]|[-+*](?=[\s-])|`(?=``))"  # headings, quotations, lists, blocks of code
+)
+"""Where Markdown would begin something."""
 Row = list[str]
 Table = tuple[Row, list[Row]]
 """Header and rows."""
@@ -147,9 +153,11 @@ def _columns(header: Row, rows: Sequence[Row], start: int, stop: int) -> Table:
 
 
 def markdown(header: Row, rows: Sequence[Row]) -> list[str]:
-    """A Markdown table, in which what stands in a cell is text: no tag begins there."""
-    lines = [header, ["---"] * len(header), *rows]
-    return [
-        "| " + " | ".join(TAG.sub(r"\\<", printable(value)).replace("|", "\\|") for value in line) + " |"
-        for line in lines
-    ]
+    """A Markdown table, in which what stands in a cell is text."""
+    lines = [map(as_markdown, header), ["---"] * len(header), *(map(as_markdown, row) for row in rows)]
+    return ["| " + " | ".join(line) + " |" for line in lines]
+
+
+def as_markdown(text: str) -> str:
+    """Return one line of Markdown that shows a text: nothing but code between backticks begins in it."""
+    return SYNTAX.sub(r"\\\g<0>", " ".join(printable(text).split()))

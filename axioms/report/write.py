@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -69,7 +70,11 @@ def draw_all(run: RunRecord, folder: Path, parts: Attempts | None = None) -> lis
     for draw, what in FIGURES.items():
         pictures += parts.make(what, partial(draw, run.checks, folder)) or []
     drawn = {picture.file.stem for picture in pictures}
+    parts.make("the folder of figures", lambda: _remove_others(folder, drawn))
+    return pictures
+
+
+def _remove_others(folder: Path, drawn: Container[str]) -> None:
     for file in folder.glob("*"):
         if file.suffix in (".svg", ".png") and file.stem not in drawn:
             file.unlink()
-    return pictures

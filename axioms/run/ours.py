@@ -1,7 +1,8 @@
 """What is this package's own: its numbers depend on nothing but what their digest covers.
 
-The code of a user's method, rule, axiom, rewrite or model may read files and variables, and import modules when it is
-called, which no digest can know before. What an earlier run measured by it is used only where the user says so.
+The code of a user's method, rule, operation, axiom, rewrite or model may read files and variables, and import modules
+when it is called, which no digest can know before. What an earlier run measured by it is used only where the user says
+so.
 """
 
 from __future__ import annotations
@@ -23,7 +24,14 @@ PACKAGES = ("axioms", "torch", "transformers", "torchvision")
 
 
 def is_ours(request: Request) -> bool:
-    """Tell whether a request is answered by this package's code alone, whatever the model."""
+    """Tell whether a request is answered by this package's code alone, whatever the model.
+
+    An operation that a user has registered may be in any model, so with one no request is.
+    """
+    from axioms.engine.calls import are_ours  # here, because it imports torch
+
+    if not are_ours():
+        return False
     method = request.method
     if request.axiom and not AXIOMS.get(request.axiom).is_ours:
         return False

@@ -153,13 +153,11 @@ def effective_bound(check: Check, placed: PlacedBound, dtype: str) -> Bound:
     bound = placed.bound
     if bound.equals is not None and bound.abs is None:
         bound = bound.widened(EQUALS_TOLERANCE)
-    floor = ROUNDING[dtype]
-    if floor == 0.0 or check.axiom is None:
-        return bound
+    assert check.axiom is not None, "a comparison is judged by its interval and its test"
     axiom = AXIOMS.get(check.axiom.name)
     metric = axiom.metrics[split_metric(axiom, placed.metric)[1]]
     has_tolerance = bound.comparator in ("approx", "equals")
-    return bound.widened(floor) if metric.rounding or has_tolerance else bound
+    return bound.widened(ROUNDING[dtype]) if metric.rounding or has_tolerance else bound
 
 
 def compare(bound: Bound, quantity: Quantity) -> tuple[Verdict, str]:
@@ -207,8 +205,7 @@ def compare_paired(bound: Bound, quantity: Quantity, test: PairedTest, confidenc
 
 
 def _compare_lists(bound: Bound, quantity: Quantity) -> tuple[Verdict, str]:
-    wanted = np.asarray(bound.equals, dtype=np.float64)
-    measured = np.asarray(quantity.value, dtype=np.float64)
+    wanted, measured = np.asarray(bound.equals), np.asarray(quantity.value)
     if wanted.ndim == 1 and measured.ndim == 2 and measured.shape[0] == 1:
         measured = measured[0]
     if wanted.shape != measured.shape:

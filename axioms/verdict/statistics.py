@@ -63,7 +63,7 @@ def sign_flip_p(values: Values, *, seed: int) -> float:
         return 1.0  # one example shows nothing
     scale = float(np.abs(values).sum()) or 1.0
 
-    def distance(flipped: Values, axis: int = -1) -> Values:
+    def distance(flipped: Values, axis: int) -> Values:
         return np.round(np.abs(flipped.sum(axis=axis)) / scale, DIGITS)
 
     test = permutation_test(

@@ -47,7 +47,7 @@ def test_schema_and_list(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"), [("md", "| cp\\_lrp | 1 | epsilon |"), ("tex", "\\toprule"), ("csv", "cp_lrp,1,epsilon,")]
+    ("kind", "said"), [("md", "| cp_lrp | 1 | epsilon |"), ("tex", "\\toprule"), ("csv", "cp_lrp,1,epsilon,")]
 )
 def test_rules(kind: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rules", "--format", kind]) == 0

@@ -19,10 +19,15 @@ SPEC = str(ROOT / "specs" / "activation.yaml")
         ["audit", "someones:build"],
         ["card", "someones:plain"],
         ["falsify", "--method", "loo", "--import", "someones"],
+        ["explain", "tiny", "a text", "--methods", "someones:plain"],
+        ["explain", "tiny", "a text", "--methods", "zennit:someones.Plain"],
+        ["explain", "tiny", "a text", "--import", "someones"],
         ["list", "--import", "someones"],
         ["plan", "--import", "someones", SPEC],
+        ["report", "reports/latest", "--import", "someones"],
+        ["rules", "--import", "someones"],
     ],
-    ids=lambda arguments: arguments[0],
+    ids=" ".join,
 )
 def test_a_command_that_names_code_is_refused(
     arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

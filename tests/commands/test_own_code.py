@@ -67,7 +67,7 @@ def test_one_name_with_its_options(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_table_of_rules_and_the_search_know_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rules", "--import", "own_rules"]) == 0
-    assert "test\\_half" in capsys.readouterr().out
+    assert "test_half" in capsys.readouterr().out
     assert main(["falsify", "--method", "test_half_lrp", "--examples", "200", "--import", "own_rules"]) == 1
     said = capsys.readouterr().out
     assert "test_half_lrp is not implementation invariant." in said
@@ -83,6 +83,7 @@ def test_the_table_of_rules_and_the_search_know_it(capsys: pytest.CaptureFixture
         (["list", "fixtures", "revews"], "Did you mean 'reviews'?"),
         (["list", "--import", "own_rules.py"], "it is a path, and the name of a module is needed; write 'own_rules'."),
         (["falsify", "--method", "x", "--import", "nowhere"], "cannot import 'nowhere': there is no such module"),
+        (["check", "specs", "--import", "nomod"], "cannot import 'nomod': there is no such module"),
         (["rules", "--import", "nowhere"], "cannot import 'nowhere': there is no such module"),
     ],
 )

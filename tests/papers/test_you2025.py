@@ -143,7 +143,7 @@ def test_the_papers_number_stands_beside_ours_and_comparisons_do_not_enter() -> 
     assert row(grid, "AttnLRP")[0].paper is None
     text = RENDERERS["md"](grid)
     assert "| CP-LRP | 0.63 [0.58, 0.68] (0.52) | *1.00* |" in text
-    assert "| mine\\_% | 0.00 [-0.05, 0.05] |" in text, "a rounded zero has no sign"
+    assert "| mine_% | 0.00 [-0.05, 0.05] |" in text, "a rounded zero has no sign"
 
 
 def test_blocks_of_the_same_name_are_told_apart() -> None:

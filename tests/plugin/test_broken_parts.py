@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import axioms.report.scorecard as scorecard
+import axioms.report.summary as summary
 import axioms.report.write as write
 from axioms.core.registry import AXIOMS, METHODS, RULES, SUBJECTS
 from axioms.record import read_record
@@ -99,24 +102,65 @@ def test_numbers_that_are_none_cost_their_checks_only(folder: pytest.Pytester, w
     assert not difference(saved, saved_of(record), []).drifted
 
 
-@pytest.mark.parametrize("part", ["draw_matrices", "write_spec_tables", "write_heatmaps", "every_table", "html_page"])
+PARTS = {
+    "every_table": write,
+    "write_tables": write,
+    "write_spec_tables": write,
+    "write_paper_pages": write,
+    "write_heatmaps": write,
+    "draw_layers": write,
+    "html_page": write,
+    "summary_markdown": summary,
+    "closing_lines": summary,
+    "scorecard_lines": scorecard,
+}
+
+
+@pytest.mark.parametrize("part", [*PARTS, *write.FIGURES.values()])
 def test_a_part_of_the_report_that_raises_costs_itself_only(
     folder: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
     def fail(*args: Any, **options: Any) -> Any:
         raise ZeroDivisionError("in a part")
 
-    if part == "draw_matrices":
-        monkeypatch.setattr(write, "FIGURES", {fail: "the matrices of methods"})
+    if part in PARTS:
+        monkeypatch.setattr(PARTS[part], part, fail)
     else:
-        monkeypatch.setattr(write, part, fail)
-    result = folder.runpytest("specs")
+        others = {draw: what for draw, what in write.FIGURES.items() if what != part}
+        monkeypatch.setattr(write, "FIGURES", {**others, fail: part})
+    result = folder.runpytest("specs", "-v")
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["FAILED: * could not be made: ZeroDivisionError: in a part (*test_broken_parts.py, *"])
+    assert result.ret == 1, "what is missing of a report could have told of something"
+    said = "FAILED: * could not be made: ZeroDivisionError: in a part (*test_broken_parts.py, *"
+    result.stdout.fnmatch_lines([said])
+    assert result.stdout.str().count("could not be made") == 1
     latest = folder.path / "reports" / "latest"
-    assert read_record(latest).run.status == "passed"
-    assert (latest / "summary.md").exists()
-    assert (latest / "index.html").exists() is (part != "html_page")
+    record = read_record(latest)
+    assert [check.passed for check in record.checks] == [True]
+    assert record.run.status == "passed", "the checks keep their verdicts"
+    for file, made_by in (("summary.md", "summary_markdown"), ("index.html", "html_page")):
+        assert (latest / file).exists() is (part != made_by)
+
+
+def test_figures_of_an_earlier_run_that_cannot_be_removed_are_said(
+    folder: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = folder.path / "mine" / "figures" / "maps-old.svg"
+    old.parent.mkdir(parents=True)
+    old.touch()
+    plain = Path.unlink
+
+    def fail(self: Path, missing_ok: bool = False) -> None:
+        if self.name == old.name:
+            raise OSError(errno.EACCES, "Permission denied")
+        plain(self, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", fail)
+    result = folder.runpytest("specs", "--axioms-report", "mine")
+    result.assert_outcomes(passed=1)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["FAILED: the folder of figures could not be written: Permission denied."])
+    assert (folder.path / "mine" / "index.html").exists()
 
 
 def test_what_a_method_is_made_of_raises_in_its_own_check(folder: pytest.Pytester) -> None:
@@ -137,6 +181,55 @@ def test_a_folder_that_cannot_be_written_is_said_at_the_start(folder: pytest.Pyt
     assert "cannot be written to: Not a directory. Name another one: --axioms-report DIR." in said
     assert "INTERNALERROR" not in said
     assert "passed" not in said
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS])
+def test_a_read_only_folder_is_said_at_the_start(
+    folder: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """As the system says it: permissions do not bind root, as whom tests may run."""
+    plain = os.open
+
+    def fail(path: Any, flags: int, *args: Any, **options: Any) -> int:
+        if flags & (os.O_WRONLY | os.O_RDWR) and Path(os.fsdecode(path)).is_relative_to(reports):
+            raise OSError(code, os.strerror(code), path)
+        return plain(path, flags, *args, **options)
+
+    reports = folder.mkdir("reports")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", fail)
+        result = folder.runpytest("specs")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = result.stdout.str() + result.stderr.str()
+    assert "the report folder reports/runs/" in said
+    assert f"cannot be written to: {os.strerror(code)}. Name another one: --axioms-report DIR." in said
+    assert "INTERNALERROR" not in said
+    assert "passed" not in said
+    assert not list(reports.iterdir())
+
+
+def test_a_full_disk_leaves_the_results_of_an_earlier_run(
+    folder: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a folder that is named, which the next run writes over."""
+    run = ("specs", "--axioms-report", "reports/mine")
+    folder.runpytest(*run).assert_outcomes(passed=1)
+    results = folder.path / "reports" / "mine" / "results.json"
+    before = results.read_bytes()
+    plain = Path.write_text
+
+    def fail(self: Path, text: str, *args: Any, **options: Any) -> int:
+        if "reports" in self.parts:
+            plain(self, text[: len(text) // 2], *args, **options)
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return plain(self, text, *args, **options)
+
+    monkeypatch.setattr(Path, "write_text", fail)
+    result = folder.runpytest(*run)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["FAILED: results.json could not be written: No space left on device."])
+    assert results.read_bytes() == before
+    assert not list(results.parent.glob(".*.partial"))
 
 
 def test_a_full_disk_ends_with_a_sentence(folder: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

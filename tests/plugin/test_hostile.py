@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+
+from axioms.core.printable import printable
 
 ESCAPES = "\x1b[31mred\x1b[0m\x1b]0;title\x07\x9b2J\r\u202e"
 """Colour, the window's title, a screen that is cleared, a line that is overwritten, a line that runs backwards."""
@@ -44,8 +47,13 @@ def run(pytester: pytest.Pytester, *options: str) -> str:
     return output
 
 
-def test_the_terminal_and_junit_show_what_a_failing_spec_says(pytester: pytest.Pytester, specs: Path) -> None:
-    (specs / "a <b>'.yaml").write_text(SPEC, encoding="utf-8")
+@pytest.mark.parametrize(
+    "name", ["a <b>'.yaml", '&quot; " $(touch ran) {0} %s.yaml', "<img src=x onerror='x'> $x$ `b` \\n [c].yaml"]
+)
+def test_the_terminal_and_junit_show_what_a_failing_spec_says(
+    pytester: pytest.Pytester, specs: Path, name: str
+) -> None:
+    (specs / name).write_text(SPEC, encoding="utf-8")
     output = run(pytester, "-v", "-rA", "--junit-xml=junit.xml")
     assert SHOWN in output
     assert "alert(1)" in output
@@ -53,6 +61,64 @@ def test_the_terminal_and_junit_show_what_a_failing_spec_says(pytester: pytest.P
     said = "".join(suite.itertext()) + str([element.attrib for element in suite.iter()])
     assert r"\x1b[31mred" in said.replace("\\\\", "\\")
     assert "<script>alert(1)" in said
+    assert name in output
+    assert name.removesuffix(".yaml") in said.replace("\\\\", "\\").replace("\\'", "'")
+
+
+@pytest.mark.parametrize("name", [f"{ESCAPES}.yaml", f"{ESCAPES}/a.yaml", "\n.yaml\x1b", "\udcff.yaml"])
+@pytest.mark.parametrize("options", [("-q",), ("-vv", "-rA"), ("--collect-only",)])
+def test_a_name_that_acts_on_terminals_is_refused(
+    pytester: pytest.Pytester, specs: Path, name: str, options: tuple[str]
+) -> None:
+    """pytest writes the names of files as they are, and the ids of checks begin with them."""
+    file = specs / (name if name.endswith(".yaml") else f"{name}.yaml")
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(SPEC, encoding="utf-8")
+    output = run(pytester, *options, "--junit-xml=junit.xml")
+    assert "the name has characters that nobody sees and that act on terminals; rename it." in output
+    assert printable(name.partition("/")[0]) in output
+    ElementTree.parse(pytester.path / "junit.xml")
+
+
+def test_names_of_files_that_are_left_alone_are_shown(pytester: pytest.Pytester, specs: Path) -> None:
+    (specs / f"{ESCAPES}.yaml").write_text("other: 1\n")
+    (specs / "a.yaml").write_text(SPEC, encoding="utf-8")
+    assert f"{SHOWN}.yaml has no `claim` and is no spec; left alone" in run(pytester, "-v")
+    (specs / "a.yaml").rename(pytester.mkdir("elsewhere") / f"{ESCAPES}.yaml")
+    (specs / f"{ESCAPES}.yaml").unlink()
+    done = pytester.runpytest_inprocess("elsewhere", "--color=no", "-p", "no:cacheprovider")
+    done.stdout.fnmatch_lines(["axioms: *title*.yaml looks like a spec and was not collected*"])
+    assert "\x1b" not in done.stdout.str()
+
+
+def test_a_run_writes_below_its_report_only(
+    pytester: pytest.Pytester, specs: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names that climb out of folders, and that are commands, leave everything else as it was."""
+    cache = tmp_path_factory.mktemp("cache")
+    monkeypatch.delenv("AXIOMS_FRESH")
+    for variable in ("AXIOMS_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(variable, str(cache))
+    climbing = "../../../out/of $(touch ran) `touch ran` /etc/passwd ; touch ran"
+    (specs / "a ; touch ran.yaml").write_text(
+        SPEC.replace(MARKUP, climbing) + "table: {name: table-2, block: ../../x}\n",
+        encoding="utf-8",
+    )
+    before = files_below(pytester.path.parent)
+    others = ("-p", "no:benchmark", "-p", "no:hypothesispytest")
+    output = run(pytester, *others, "--junit-xml=reports/junit.xml", "--axioms-update-baseline=all")
+    (line,) = (line for line in output.splitlines() if line.startswith("rerun") and "mine" in line)
+    assert line.endswith("'"), "what is to be copied runs nothing in a shell"
+    assert shlex.split(line)[-1].endswith(f"{climbing}]")
+    new = files_below(pytester.path.parent) - before
+    folders = (pytester.path / "reports", cache)
+    assert all(any(folder in file.parents for file in new) for folder in folders)
+    assert {file for file in new if not any(file.is_relative_to(folder) for folder in folders)} == set()
+
+
+def files_below(folder: Path) -> set[Path]:
+    """Return everything below a folder, but for what Python compiles."""
+    return {file for file in folder.rglob("*") if "__pycache__" not in file.parts}
 
 
 @pytest.mark.parametrize(

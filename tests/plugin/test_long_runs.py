@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import errno
+import os
+import re
 import shutil
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from axioms.record import RunRecord, read_record
 from axioms.report.runs import claimed
 from axioms.run.cache import SUFFIX, Cache
 from axioms.run.runner import Runner
@@ -55,6 +60,40 @@ def test_several_write_and_read_one_cache(tmp_path: Path) -> None:
         assert sum(pool.map(work, range(4))) == 0
     assert len(list(tmp_path.rglob(f"*{SUFFIX}"))) == len(values)
     assert not list(tmp_path.rglob("*.part"))
+
+
+def values_of(record: RunRecord) -> dict[str, list[Any]]:
+    """Return the numbers of each check."""
+    return {check.id: [quantity.value for quantity in check.metrics.values()] for check in record.checks}
+
+
+@pytest.mark.sessions
+@pytest.mark.skipif("not config.getoption('-m')", reason="starts whole sessions, and takes minutes: -m sessions")
+def test_two_runs_at_once_in_one_folder_and_one_cache(folder: pytest.Pytester, root: Path) -> None:
+    """Processes that start together measure the same, and each has a whole report; `latest` leads to one of them."""
+    (folder.path / "specs" / "other.yaml").write_text(SPEC.replace("bert", "gpt2"))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "specs"]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    with (folder.path / "said").open("w") as said:
+        runs = [
+            subprocess.Popen(command, cwd=folder.path, env=environment, stdout=said, stderr=subprocess.STDOUT)
+            for _ in range(2)
+        ]
+        codes = [run.wait(timeout=300) for run in runs]
+    assert codes == [0, 0], (folder.path / "said").read_text()
+    reports = folder.path / "reports"
+    first, second = (read_record(place) for place in sorted((reports / "runs").iterdir()))
+    assert first.run.status == second.run.status == "passed"
+    assert len(values_of(first)) == 4
+    assert values_of(first) == values_of(second)
+    assert values_of(read_record(reports / "latest")) == values_of(first)
+    assert all((place / "index.html").exists() for place in (*(reports / "runs").iterdir(), reports / "latest"))
+    left = [file for file in folder.path.rglob("*") if file.suffix in (".part", ".partial")]
+    assert not left
+    third = subprocess.run(command, cwd=folder.path, env=environment, capture_output=True, text=True, timeout=300)
+    reused = re.search(r"^(\d+) of (\d+) measurements are an earlier run's", third.stdout, re.MULTILINE)
+    assert reused is not None, third.stdout
+    assert reused[1] == reused[2], "what the two wrote together can be read"
 
 
 def ratios(runner: Runner, check: Any) -> list[float]:

@@ -45,7 +45,8 @@ def write(repository: pytest.Pytester, method: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "method", ["python:someones.plain", "captum:someones.Plain", "{python:someones.plain: {as: p}}"]
+    "method",
+    ["python:someones.plain", "captum:someones.Plain", "zennit:someones.Plain", "{python:someones.plain: {as: p}}"],
 )
 def test_a_spec_that_names_code_is_refused_with_its_line(repository: pytest.Pytester, method: str) -> None:
     write(repository, method)

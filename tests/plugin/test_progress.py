@@ -72,6 +72,13 @@ def test_long_work_is_a_line_now_and_then_in_a_log(clock: Clock) -> None:
     assert work(clock, False, "loo", 100) == ["  loo 4/10", "  loo 7/10", "  loo 10/10"]
 
 
+@pytest.mark.parametrize("isatty", [True, False])
+def test_what_works_is_shown_as_text(clock: Clock, isatty: bool) -> None:
+    shown = work(clock, isatty, "mine \x1b[31m\x07", 100)
+    assert r"mine \x1b[31m\x07 4/10" in shown[0 if not isatty else 2]
+    assert all("\x1b[31m" not in line and "\x07" not in line for line in shown)
+
+
 def test_a_short_fetch_is_a_bar(clock: Clock) -> None:
     shown = work(clock, True, "fetching weights (MB)", 1.5)
     assert "fetching weights (MB) 1/10" in shown[0]

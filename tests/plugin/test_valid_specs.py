@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
 import pytest
+
+from axioms.core.errors import InputError, Problem, SpecError
+from axioms.plugin.items import error_text
+from axioms.spec import expand_file
 
 SPEC = """claim: Nothing is claimed.
 subject:
@@ -37,6 +45,14 @@ AT_VALIDATION = {
         {"METHOD": f"{{integrated_gradients: {{steps: {HUGE}}}}}"},
         f"specs/mine.yaml:7: methods[0]: option 'steps' has {HUGE}, which does not fit into 64 bits.",
     ),
+    "more nodes than there is memory for": (
+        {"METHOD": "{block_lrp: {nodes: 2147483648}}"},
+        "specs/mine.yaml:7: methods[0]: option 'nodes': Input should be less than or equal to 2000; found 2147483648.",
+    ),
+    "more samples than there is memory for": (
+        {"AXIOM": "{axiom: {lds: {samples: 2147483648}}}"},
+        "specs/mine.yaml:9: checks[0].axiom: option 'samples': Input should be less than or equal to 100000;",
+    ),
     "a model's option of more than 64 bits": (
         {"MODEL": f"{{tiny: {{architecture: bert, seed: {HUGE}}}}}"},
         f"specs/mine.yaml:3: subject.model: option 'seed' has {HUGE}, which does not fit into 64 bits.",
@@ -51,7 +67,13 @@ AT_VALIDATION = {
     ),
 }
 AT_THE_CHECK = {
-    "no engines": ({"AXIOM": "{axiom: engine_agreement}"}, "method 'gradient' has no option 'engine', by which this"),
+    **{
+        f"no engines: {method}": (
+            {"METHOD": method, "AXIOM": "{axiom: engine_agreement}"},
+            f"method '{method}' has no option 'engine', by which this",
+        )
+        for method in ("gradient", "loo", "captum:Saliency", "zennit:EpsilonPlus")
+    },
     "too many features": (
         {"DATA": "{points: [[1, 1, 1]]}"},
         "the model raised RuntimeError: mm: mat1 and mat2 shapes",
@@ -65,11 +87,15 @@ AT_THE_CHECK = {
 }
 
 
-def run(pytester: pytest.Pytester, changes: dict[str, str]) -> tuple[int, str]:
+def spec_with(changes: dict[str, str]) -> str:
     text = SPEC
     for name, value in {**USUAL, **changes}.items():
         text = text.replace(name, value)
-    pytester.mkdir("specs").joinpath("mine.yaml").write_text(text)
+    return text
+
+
+def run(pytester: pytest.Pytester, changes: dict[str, str]) -> tuple[int, str]:
+    pytester.mkdir("specs").joinpath("mine.yaml").write_text(spec_with(changes))
     result = pytester.runpytest("specs")
     return int(result.ret), result.stdout.str() + result.stderr.str()
 
@@ -90,6 +116,26 @@ def test_what_cannot_is_the_failure_of_its_check(pytester: pytest.Pytester, case
     code, text = run(pytester, changes)
     _, _, failure = text.partition("= FAILURES =")
     assert failure.splitlines()[2].startswith(sentence), failure[:2000]
+    assert failure.splitlines()[3] == "check     specs/mine.yaml:9"
+    assert text.count("specs/mine.yaml:9") == 1
     assert code == 1
     assert "Traceback" not in text
     assert "INTERNALERROR" not in text
+
+
+def test_junit_has_the_place_too(pytester: pytest.Pytester) -> None:
+    pytester.mkdir("specs").joinpath("mine.yaml").write_text(spec_with(AT_THE_CHECK["too many features"][0]))
+    pytester.runpytest("specs", "--junitxml", "junit.xml").assert_outcomes(failed=1)
+    (failure,) = ElementTree.parse(pytester.path / "junit.xml").iter("failure")
+    for said in (failure.text, failure.get("message")):
+        assert said is not None
+        assert said.startswith("the model raised RuntimeError: mm: mat1 and mat2 shapes")
+        assert said.endswith("\ncheck     specs/mine.yaml:9")
+
+
+def test_a_place_that_an_error_names_itself_is_said_once(tmp_path: Path, write_spec: Callable[[], Path]) -> None:
+    file = write_spec()
+    check = expand_file(file).checks[0]
+    error = SpecError([Problem(file, check.place.line, "checks[0]", "it is wrong.")])
+    assert error_text(error, check) == str(error)
+    assert error_text(InputError("it is wrong."), check) == f"it is wrong.\ncheck     {file}:{check.place.line}"

@@ -1,63 +1,27 @@
-"""Text with markup, quotes, scripts, LaTeX and escapes is text in the page that Chromium shows and in the PDF."""
+"""Text with markup, quotes, scripts, LaTeX and escapes is text in every page that Chromium shows."""
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from axioms.papers.grid import Block, Grid, Number
-from axioms.report.latex import document
-from axioms.report.summary import summary_markdown
+from axioms.commands.card.measure import Absence, Measured
+from axioms.commands.card.write import Writer
+from axioms.commands.explain.explain import Answer
+from axioms.commands.explain.page import explanation_page
+from axioms.report.spelling import spelt
 from axioms.report.write import write_report
-from tests.records import make_check, make_claim, make_error, make_run, quantity
-from tests.report.browsing import show, start_browser, unavailable
+from axioms.spec.references import MethodRef
+from tests.commands.card.test_browser import shown as card_checks
+from tests.records import make_run
+from tests.report.browsing import show, start_browser
+from tests.report.hostile import HOSTILE, LATEX, PIECES, QUOTES, SCRIPT, TEMPLATE, hostile_check, hostile_run
 
-SCRIPT = "</script><script>window.ran = 1</script><img src=x onerror='window.ran = 2'>"
-QUOTES = "\" onmouseover=\"window.ran = 3\" ' autofocus onfocus='window.ran = 4' x='"
-TEMPLATE = "{{ 7 * 7 }} {% raw %} javascript:window.ran=5 <!-- ]]> &amp; &#60;"
-ESCAPES = "\x1b[31mred\x07"
-HOSTILE = f"{SCRIPT} {QUOTES} {TEMPLATE} {ESCAPES}"
-LATEX = r"\input{/etc/passwd} \write18{touch ran} \end{document} % $x^2$ #1 & ~ \def\x{\x}\x ^^M"
-
-
-def hostile_check(**changed: Any) -> Any:
-    tokens = {"tokens": [HOSTILE, "</span>"], "scores": [0.5, -1.0]}
-    gap = {HOSTILE: quantity(0.5, n=2)}
-    bound = {"metric": HOSTILE, "bound": HOSTILE, "verdict": "violated", **quantity(0.5, n=2)}
-    fields = {
-        "id": f"specs/{HOSTILE}.yaml::conservation[{HOSTILE}]",
-        "spec": f"specs/{HOSTILE}.yaml",
-        "place": {"file": f"specs/{HOSTILE}.yaml", "line": 1},
-        "claim": HOSTILE,
-        "source": HOSTILE,
-        "note": HOSTILE,
-        "subject": HOSTILE,
-        "axiom": "loo_correlation",
-        "method": HOSTILE,
-        "options": {HOSTILE: HOSTILE},
-        "because": HOSTILE,
-        "verdict": "violated",
-        "passed": False,
-        "reason": HOSTILE,
-        "worst": HOSTILE,
-        "metrics": gap,
-        "reported": {HOSTILE: 0.25},
-        "bounds": [{**bound, "place": {"file": f"specs/{HOSTILE}.yaml", "line": 1}}],
-        "examples": [{"kind": "text", **tokens, "output": 1.5}],
-        "table": {"name": "table-2", "block": HOSTILE},
-    }
-    return make_check(**{**fields, **changed})
-
-
-def hostile_claim(key: str | None) -> Any:
-    made = make_claim(key, status="open", claim=HOSTILE, subject=HOSTILE, id=f"specs/{HOSTILE}.yaml{key}")
-    return made if made.row is None else made.model_copy(update={"row": made.row.model_copy(update={"claim": HOSTILE})})
+EVERY_FIGURE = {"curves", "maps", "pareto", "rewrites_"}
 
 
 @pytest.fixture(scope="module")
@@ -69,11 +33,10 @@ def browser() -> Iterator[Any]:
 
 def shown(browser: Any, page: Path) -> str:
     """Return the text of a page on which everything is unfolded and every handler has had its chance."""
-    show(browser, page, width=1280, height=1400)
-    return _text(browser)
-
-
-def _text(browser: Any) -> str:
+    if "dataset.ready" in page.read_text(encoding="utf-8"):
+        show(browser, page, width=1280, height=1400)
+    else:  # a page without a script of ours
+        browser.get(page.as_uri())
     browser.execute_script(
         "document.querySelectorAll('details').forEach(part => { part.open = true });"
         "document.querySelectorAll('*').forEach(part => ['mouseover', 'focus', 'error', 'click'].forEach("
@@ -84,37 +47,75 @@ def _text(browser: Any) -> str:
     return str(browser.execute_script("return document.body.textContent"))
 
 
-def test_the_page_runs_no_script_and_shows_the_text(browser: Any, tmp_path: Path) -> None:
-    checks = [hostile_check(), hostile_check(order=1, axiom="conservation", rewrite=HOSTILE, examples=[])]
-    error = make_error(error=HOSTILE, claim=HOSTILE, subject=HOSTILE, method=HOSTILE, where=HOSTILE)
-    run = make_run(*checks, status="failed", errors=[error], claims=[hostile_claim("C1"), hostile_claim(None)])
-    text = shown(browser, write_report(run, tmp_path / "report", tmp_path).page)
-    for piece in (SCRIPT, QUOTES, TEMPLATE):
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a report in which every text is hostile; nothing is written outside of it."""
+    root = tmp_path_factory.mktemp("hostile")
+    written = write_report(hostile_run(), root / "report", root)
+    assert written.problems == []
+    assert {file.name for file in root.iterdir()} == {"report"}
+    drawn = {file.stem for file in written.figures}
+    assert {start for start in EVERY_FIGURE if any(name.startswith(start) for name in drawn)} == EVERY_FIGURE
+    assert len(drawn) == len(EVERY_FIGURE) + 1, "and the figure of layers"
+    return root / "report"
+
+
+def test_the_page_runs_no_script_and_shows_the_text(browser: Any, report: Path) -> None:
+    text = shown(browser, report / "index.html")
+    for piece in PIECES:
         assert piece in text
-    outside = {file.name for file in tmp_path.iterdir()} - {"report"}
-    assert outside == set(), "nothing is written outside of the report's folder"
 
 
-def test_summary_markdown_shows_the_text() -> None:
-    summary = summary_markdown(make_run(hostile_check(), claims=[hostile_claim("C1"), hostile_claim(None)]))
-    for tag in ("script", "/script", "img", "!--"):
-        assert f"\\<{tag}" in summary
-        assert not re.search(rf"(?<!\\)<{tag}", summary)
-    assert "\x1b" not in summary
+def test_every_figure_is_a_picture(browser: Any, report: Path) -> None:
+    """An SVG with an escape in it is no XML, and a formula that is none raises in matplotlib."""
+    figures = sorted((report / "figures").glob("*.svg"))
+    assert len(figures) == len(EVERY_FIGURE) + 1
+    for figure in figures:
+        browser.get(figure.as_uri())
+        assert browser.execute_script("return document.querySelector('parsererror') === null"), figure.name
+        text = browser.execute_script("return document.documentElement.textContent")
+        assert r"$\frac{1}$" in text, figure.name
 
 
-def test_the_pdf_shows_the_text(tmp_path: Path) -> None:
-    if shutil.which("pdflatex") is None:
-        unavailable("there is no pdflatex: install texlive-latex-recommended")
-    text = f"{LATEX} {SCRIPT} {ESCAPES}"
-    grid = Grid("t", text, text, [(text, 2)], ["", text], [Block(text, [[text, Number(-1.5, place=2)]], {0: text})])
-    (tmp_path / "t.tex").write_text("\\pdfcompresslevel=0 " + document([grid]), encoding="utf-8")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=120)
-    assert done.returncode == 0, done.stdout[-2000:]
-    assert not (tmp_path / "ran").exists()
-    assert "root:" not in (tmp_path / "t.log").read_text(errors="replace")
-    content = (tmp_path / "t.pdf").read_bytes().decode("latin-1")
-    printed = "".join(re.findall(r"\(((?:[^()\\]|\\.)*)\)", "".join(re.findall(r"\[.*?\]TJ", content))))
-    for words in ("input", "/etc/passwd", "write18", "touch", "document", "script", "window.ran"):
-        assert words in printed
+def test_pages_of_heatmaps(browser: Any, report: Path) -> None:
+    (page,) = report.glob("heatmaps-*.html")
+    text = shown(browser, page)
+    for piece in (SCRIPT, QUOTES, TEMPLATE, LATEX):
+        assert text.count(piece) >= 3, "in the title, as a method and as a token"
+
+
+def test_lines_of_a_spec(browser: Any, tmp_path: Path) -> None:
+    """A real file with a name that is as hostile as a file's may be, and worse in it."""
+    name = "<img src=x onerror='window.ran = 6'> \" {{ 7 * 7 }} $x$ & %s `#.yaml"
+    (tmp_path / name).write_text(f"claim: one\n{HOSTILE}\n")
+    check = hostile_check(id=f"{name}::a[b]", spec=name, place={"file": name, "line": 2})
+    text = shown(browser, write_report(make_run(check), tmp_path / "report", tmp_path).page)
+    assert f"claim: one\n{HOSTILE.splitlines()[0]}" in "\n".join(line.strip() for line in text.splitlines())
+    assert name in text
+
+
+def test_the_page_of_explain(browser: Any, tmp_path: Path) -> None:
+    tokens = [HOSTILE, "</span>"]
+    run: Any = SimpleNamespace(dtype="float32")
+    question: Any = SimpleNamespace(
+        pieces=spelt(tokens), tokens=tokens, about=HOSTILE, output=1.0, removal=HOSTILE, run=run
+    )
+    answers = [Answer(HOSTILE, (0.5, -1.0), loo_r=0.5), Answer(f"other {HOSTILE}", reason=HOSTILE)]
+    page = tmp_path / "explain.html"
+    page.write_text(explanation_page(HOSTILE, HOSTILE, question, answers), encoding="utf-8")
+    text = shown(browser, page)
+    for piece in PIECES:
+        assert text.count(piece) >= 6
+
+
+def test_a_card(browser: Any, tmp_path: Path) -> None:
+    checks = [*card_checks((HOSTILE, "loo", "attnlrp", "cp_lrp"))]
+    measured = Measured(HOSTILE, ("loo", "attnlrp", "cp_lrp"), judged=[], shown=checks, is_searched=True)
+    measured.undefined.append(Absence("invariance_matrix", "implementation_invariance", HOSTILE, HOSTILE, HOSTILE))
+    measured.missing["sentiment"] = HOSTILE
+    method = MethodRef.model_validate({"attnlrp": {"as": HOSTILE}})
+    written = Writer(tmp_path / "card", method, HOSTILE, HOSTILE, HOSTILE).write(measured)
+    text = shown(browser, written.page)
+    for piece in PIECES:
+        assert text.count(piece) >= 3
+    assert {file.name for file in tmp_path.iterdir()} == {f"card.{kind}" for kind in ("html", "md", "svg", "json")}

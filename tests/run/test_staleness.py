@@ -10,7 +10,9 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+import axioms
 from axioms.core.registry import AXIOMS, METHODS, RULES, SUBJECTS
+from axioms.engine.calls import CALLS
 from axioms.record import read_record
 from axioms.run import digests
 from axioms.run.cache import Cache
@@ -68,11 +70,21 @@ def scaled(operation):
     value = operation.forward()
     return value.detach() + scale * (value - value.detach())
 """
+OPERATION = """
+import axioms
+
+def scaled(features, weight, bias=None):
+    READ
+    return scale * (features @ weight.T)
+
+axioms.register_operation("linear", written_as=scaled)
+"""
 NOT_OURS = {
     "method": (METHOD, {"METHOD": "scaled"}),
     "axiom": (AXIOM, {"AXIOM": "my_scale", "METRIC": "scale.max", "METHOD": "gradient"}),
     "model": (MODEL, {"MODEL": "scaled-model", "AXIOM": "relevance", "METRIC": "scores", "METHOD": "gradient"}),
     "rule": (RULE, {"METHOD": "{lrp: {rules: [{on: linear, rule: scaled}]}}"}),
+    "operation": (OPERATION, {"METHOD": "attnlrp"}),
 }
 USUAL = {
     "MODEL": "{linear: {weight: [[3, -1]]}}",
@@ -89,12 +101,19 @@ def cached(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AXIOMS_CACHE", str(tmp_path / "cache"))
     for registry in (METHODS, AXIOMS, SUBJECTS, RULES):  # what a run in this process registers is forgotten
         monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+    for operation in ("linear", "tanh"):
+        monkeypatch.setitem(CALLS, operation, CALLS[operation])
 
 
-def write_spec(pytester: pytest.Pytester, **changes: str) -> None:
+def usual_spec(**changes: str) -> str:
     text = SPEC
     for name, value in {**USUAL, **changes}.items():
         text = text.replace(name, value)
+    return text
+
+
+def write_spec(pytester: pytest.Pytester, **changes: str) -> None:
+    text = usual_spec(**changes)
     (pytester.path / "specs").mkdir(exist_ok=True)
     (pytester.path / "specs" / "mine.yaml").write_text(text)
 
@@ -112,11 +131,8 @@ def number(pytester: pytest.Pytester) -> object:
     return next(iter(check.metrics.values())).value
 
 
-FIRST = next(iter(READS))
-CASES = [*(("method", reads) for reads in READS), ("axiom", FIRST), ("model", FIRST), ("rule", FIRST)]
-
-
-@pytest.mark.parametrize(("part", "reads"), CASES)
+@pytest.mark.parametrize("reads", READS)
+@pytest.mark.parametrize("part", NOT_OURS)
 def test_what_other_peoples_code_reads_may_have_changed(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, part: str, reads: str
 ) -> None:
@@ -131,7 +147,8 @@ def test_what_other_peoples_code_reads_may_have_changed(
     assert numbers[0] != numbers[1]
     set_scale(pytester, monkeypatch, reads, 3)
     result = pytester.runpytest("specs", "--axioms-import", "mine", "--axioms-reuse")
-    result.stdout.fnmatch_lines(["? of ? measurements are an earlier run's*"])
+    result.stdout.fnmatch_lines(["? of ? measurements are an earlier run's, as asked by --axioms-reuse: *"])
+    result.stdout.no_fnmatch_line("*of the same code*")
     assert number(pytester) == numbers[1], "what is asked for: the number of the earlier run"
 
 
@@ -179,8 +196,26 @@ def test_the_gate_measures_also_our_own_methods(pytester: pytest.Pytester, monke
 def test_a_run_of_our_own_says_what_it_did_not_measure(pytester: pytest.Pytester) -> None:
     write_spec(pytester)
     pytester.runpytest("specs").stdout.no_fnmatch_line("*an earlier run's*")
-    pytester.runpytest("specs").stdout.fnmatch_lines(["1 of 1 measurements are an earlier run's*"])
+    said = "1 of 1 measurements are an earlier run's, of the same code; --axioms-fresh for none"
+    pytester.runpytest("specs").stdout.fnmatch_lines([said])
     pytester.runpytest("specs", "--axioms-fresh").stdout.no_fnmatch_line("*an earlier run's*")
+
+
+def test_an_operation_of_somebody_elses_may_be_in_any_model(
+    write_spec: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write_spec(usual_spec())
+
+    def reused() -> int:
+        cache = Cache(tmp_path / "kept")
+        measured(file, cache)
+        return cache.reused
+
+    assert [reused(), reused()] == [0, 1]
+    axioms.register_operation("tanh", kind="activation")
+    assert [reused(), reused()] == [0, 0]
+    monkeypatch.undo()
+    assert reused() == 1
 
 
 def measured(file: Path, cache: Cache) -> None:
@@ -200,6 +235,43 @@ def test_a_fixtures_weights_under_the_same_name(tmp_path: Path, write_spec: Call
         cache = Cache(tmp_path / "kept")
         measured(file, cache)
         assert cache.reused == reused
+
+
+TEXTS = """claim: c
+subject:
+  model: {hub-classifier: {name: FOLDER}}
+  data: {text-file: {path: texts.tsv}}
+run: {dtype: float64}
+methods: [gradient]
+checks: [{axiom: relevance, record: [scores]}]
+"""
+
+
+def test_a_data_file_under_the_same_name(
+    tmp_path: Path, write_spec: Callable[[str], Path], repository: Callable[[str], Path]
+) -> None:
+    file = write_spec(TEXTS.replace("FOLDER", str(repository("classifier"))))
+    for text, reused in (("the film is good", 0), ("the film is bad", 0), ("the film is bad", 1)):
+        (file.parent / "texts.tsv").write_text(f"text\n{text}\n")
+        cache = Cache(tmp_path / "kept")
+        measured(file, cache)
+        assert cache.reused == reused
+
+
+def test_another_number_of_threads_is_another_measurement(
+    tmp_path: Path, write_spec: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write_spec(usual_spec())
+    plain = torch.get_num_threads()
+    for threads, reused in ((plain, 0), (plain, 1), (plain + 1, 0), (plain, 1)):
+        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
+        cache = Cache(tmp_path / "kept")
+        measured(file, cache)
+        assert cache.reused == reused, threads
+    monkeypatch.setitem(os.environ, "ONEDNN_DEFAULT_FPMATH_MODE", "BF16")
+    cache = Cache(tmp_path / "kept")
+    measured(file, cache)
+    assert cache.reused == 0
 
 
 def test_threads_settings_and_variables_are_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:

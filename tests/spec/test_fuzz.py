@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import resource
+import sys
 import time
 from pathlib import Path
 
@@ -14,11 +15,15 @@ from hypothesis import given
 
 from axioms.core.errors import SpecError
 from axioms.spec import expand_file
+from tests.limits import Hang, at_most
 from tests.spec import fuzzing
+from tests.spec.runnable_specs import write_bases
+from tests.spec.schema_strategies import ROOT
 
 FEW, MANY = 60, 10_000
 SECONDS = 10
-"""Of processor time that a spec may take to be read."""
+"""Of processor time that a spec may take to be read; by the clock `LONGEST`, after which it is cut off."""
+LONGEST = 6 * SECONDS
 MEGABYTES = 500
 """By which the process may grow in all."""
 
@@ -28,9 +33,10 @@ def folder(tmp_path: Path) -> Path:
     """A folder of specs beside our own, with their fixtures."""
     specs = tmp_path / "specs"
     specs.mkdir()
-    (tmp_path / "fixtures").symlink_to(fuzzing.ROOT / "fixtures")
-    for file in (fuzzing.ROOT / "specs").glob("*.yaml"):
+    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
+    for file in (ROOT / "specs").glob("*.yaml"):
         (specs / file.name).symlink_to(file)
+    write_bases(specs)
     return specs
 
 
@@ -40,7 +46,8 @@ def count_checks(text: str, folder: Path) -> int:
     file.write_bytes(text.encode("utf-8", "surrogatepass"))
     started = time.process_time()
     try:
-        checks = expand_file(file).checks
+        with at_most(LONGEST, text):
+            checks = expand_file(file).checks
     except SpecError as refusal:
         checks, problems = [], refusal.problems
         wrong = [problem for problem in problems if problem.line < 1 or len(str(problem)) > 10_000]
@@ -75,3 +82,12 @@ def test_ten_thousand_specs(folder: Path) -> None:
     valid = try_specs(MANY, folder)
     print(f"{MANY} specs drawn, {valid} of them valid")
     assert valid > MANY / 20  # what is drawn gets further than the first mistake
+
+
+def test_a_spec_that_hangs_is_cut_off_and_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "LONGEST", 0.2)
+    monkeypatch.setattr(sys.modules[__name__], "expand_file", lambda file: time.sleep(60))
+    started = time.monotonic()
+    with pytest.raises(Hang, match="this one sleeps"):
+        count_checks("claim: this one sleeps", folder)
+    assert time.monotonic() - started < 30

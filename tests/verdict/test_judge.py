@@ -204,7 +204,8 @@ def test_a_difference_needs_its_interval_and_its_test(
 
 
 def test_a_difference_that_is_not_finite_shows_nothing() -> None:
-    assert compare_paired(Bound(gt=0), Quantity(math.nan, 10), paired(0.01), 0.95)[0] is INCONCLUSIVE
+    answer = compare_paired(Bound(gt=0), Quantity(math.nan, 10), paired(0.01), 0.95)
+    assert answer == (INCONCLUSIVE, "is not finite")
 
 
 @pytest.mark.parametrize(
@@ -230,6 +231,21 @@ def test_a_bound_is_no_tighter_than_the_dtype(
     assert found.comparator == wanted.comparator
     assert getattr(found, found.comparator) == getattr(wanted, wanted.comparator)
     assert found.abs == pytest.approx(wanted.abs)
+
+
+def test_a_comparison_has_no_bound_that_widens(check: Check) -> None:
+    """Not even where rounding is as large as the bound: its interval says how well a difference is known."""
+    assert check.method is not None
+    placed = PlacedBound("relative_error.mean", Bound(le=1e-3), check.place)
+    with pytest.raises(AssertionError, match="a comparison is judged by its interval and its test"):
+        effective_bound(check.but(axiom=None), placed, "bfloat16")
+    comparison = Comparison("conservation", {}, check.method, check.method, 0.95)
+    compared = check.but(axiom=None, comparison=comparison, expect=(placed,))
+    measurement = Measurement(
+        {"relative_error": np.array([0.01, 0.02, 0.03])}, {"relative_error": "per_example"}, 0.95, 0
+    )
+    judgement = judge(compared, measurement, "bfloat16", {placed.metric: paired(0.01)})
+    assert (judgement.verdict, judgement.findings[0].bound) == (VIOLATED, placed.bound)
 
 
 def test_a_comparison_that_is_only_recorded_is_not_judged(check: Check) -> None:
@@ -310,3 +326,33 @@ def test_an_open_question_is_no_answer_where_one_number_is_none_and_another_is_u
     nothing = answer([0.1, math.nan, 0.1, 0.2])
     assert (nothing.verdict, nothing.passed, len(nothing.findings)) == (INCONCLUSIVE, False, 2)
     assert nothing.reason.endswith("straddles it; relative_error.max is not finite")
+
+
+def test_what_is_only_recorded_passes_and_shows_nothing(check: Check) -> None:
+    recorded = judged(replace(check, expect=(), record=("ratio.mean",)), [5.0, 6.0])
+    assert (recorded.verdict, recorded.passed, recorded.findings, recorded.shows) == (Verdict.RECORDED, True, (), None)
+
+
+def test_a_violation_that_is_unclear_names_the_bounds_that_are(check: Check) -> None:
+    """One bound holds and the other is no number: the second alone keeps the violation from being shown."""
+    bounds = {"relative_error.max": Bound(le=1.0), "ratio.max": Bound(le=0.1)}
+    expect = tuple(PlacedBound(name, bound, check.place) for name, bound in bounds.items())
+    values = {"relative_error": np.array([0.5, 0.5]), "ratio": np.array([math.nan, 0.5])}
+    measurement = Measurement(values, dict.fromkeys(values, "per_example"), 0.95, 0)
+    unclear = judge(replace(claim(check), expect=expect), measurement, "float64")
+    assert (unclear.verdict, unclear.passed, unclear.shows) == (INCONCLUSIVE, False, "not_shown")
+    assert [finding.metric for finding in unclear.findings] == ["ratio.max"]
+    assert unclear.reason == "ratio.max is not finite"
+
+
+def test_a_recorded_comparison_needs_every_number(check: Check) -> None:
+    """One metric that is a number does not make up for another that is none; and each finding says which it is."""
+    assert check.method is not None
+    placed = tuple(PlacedBound(f"{name}.mean", Bound(gt=0), check.place) for name in ("relative_error", "ratio"))
+    comparison = Comparison("conservation", {}, check.method, check.method, 0.95, True)
+    values = {"relative_error": np.array([1.0, 1.1, 1.2]), "ratio": np.array([1.0, math.nan, 1.2])}
+    measurement = Measurement(values, dict.fromkeys(values, "per_example"), 0.95, 0)
+    tests = {one.metric: paired(0.01) for one in placed}
+    found = judge(replace(check, comparison=comparison, expect=placed), measurement, "float64", tests)
+    assert (found.verdict, found.passed) == (INCONCLUSIVE, False)
+    assert [(one.metric, one.bound) for one in found.findings] == [("ratio.mean", Bound(gt=0))]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import bootstrap
 
-from axioms.verdict.measure import Measurement, aggregated, bootstrap_interval
+from axioms.verdict.measure import Measurement, Quantity, aggregated, bootstrap_interval
 
 
 def mean(values: list[float], seed: int = 0) -> object:
@@ -87,7 +87,7 @@ def test_a_measurement_knows_scalars_vectors_and_samples() -> None:
     kinds = {"left.r": "per_example", "gain": "scalar", "scores": "vector"}
     measurement = Measurement(values, kinds, 0.95, 0)
     assert measurement.quantity("left.r.mean").value == 0.5
-    assert measurement.quantity("gain").value == 0.5
+    assert measurement.quantity("gain") == Quantity(0.5, 1)
     assert measurement.quantity("scores").value == [[1.0, 2.0]]
 
 
@@ -117,9 +117,10 @@ def test_intervals_by_scipy_and_those_that_need_none() -> None:
 def test_a_curve_is_the_mean_of_the_examples_that_have_one() -> None:
     grid = np.ma.masked_array([[1.0, 2.0], [9.0, 9.0], [3.0, 6.0]], [[False] * 2, [True] * 2, [False] * 2])
     nobody = np.ma.masked_array([[1.0, 2.0]], [[True] * 2])
-    values = {"some": grid, "none": nobody, "empty": np.zeros((0, 2))}
+    values = {"some": grid, "none": nobody, "empty": np.zeros((0, 2)), "point": np.array([[1.0], [2.0]])}
     measurement = Measurement(values, dict.fromkeys(values, "curve"), 0.95, 0)
     assert (measurement.quantity("some").value, measurement.quantity("some").n) == ([2.0, 4.0], 2)
+    assert measurement.quantity("point") == Quantity([1.5], 2)
     for name in ("none", "empty"):
         assert not measurement.quantity(name).finite
         assert measurement.quantity(name).n == 0
@@ -145,3 +146,20 @@ def test_no_interval_warns_whatever_the_examples() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert bootstrap_interval(values, confidence=0.95, seed=0) is not None
+
+
+def test_a_list_is_finite_where_every_number_is() -> None:
+    """A masked number, which a list says as None, is no number either."""
+    assert Quantity([1.0, 2.0], 2).finite
+    for value in ([1.0, np.nan], [np.inf, 1.0], [1.0, None], [[1.0], [np.nan]]):
+        assert not Quantity(value, 2).finite
+
+
+@pytest.mark.parametrize(("size", "step"), [(1e20, 2.0**14), (0.0, 1e-17)])
+def test_rounding_is_no_sample(size: float, step: float) -> None:
+    """Numbers a few units in the last place apart, or all next to zero, have their ends as an interval."""
+    values = size + step * np.array([0.0, 3.0, 1.0, 2.0, 5.0, 4.0, 3.0, 2.0])
+    assert bootstrap_interval(values, confidence=0.95, seed=0) == (values.min(), values.max())
+    apart = size + 1e4 * max(step, 1e-16) * np.arange(8.0)
+    low, high = bootstrap_interval(apart, confidence=0.95, seed=0) or (np.nan, np.nan)
+    assert apart.min() < low < apart.mean() < high < apart.max()

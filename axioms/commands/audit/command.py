@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from axioms.commands.imports import add_import_option, import_modules
 from axioms.core.errors import AxiomsError, BuildFailed, InputError, display_path
+from axioms.core.printable import printable
 from axioms.core.registry import METHODS, REWRITES, rewrites_of_all
 from axioms.spec.added import registered_name
 
@@ -88,14 +89,14 @@ def run(options: argparse.Namespace) -> int:
             progress=_progress,
         )
     except AxiomsError as error:
-        print(error, file=sys.stderr)
+        print(printable(str(error)), file=sys.stderr)
         return BUILD_RAISED if isinstance(error, BuildFailed) else 2
-    print("\n".join(lines_of(outcome, shutil.get_terminal_size().columns)))
+    print(printable("\n".join(lines_of(outcome, shutil.get_terminal_size().columns))))
     if options.figure is not None and outcome.cells:
         from axioms.report.figures_methods import save_matrix
 
         for file in save_matrix(outcome.cells, options.figure):
-            print(f"figure: {display_path(file)}")
+            print(f"figure: {printable(display_path(file))}")
     if outcome.broken:
         return 1
     return 2 if outcome.failed or len(outcome.refusals) == len(methods) else 0
@@ -145,4 +146,4 @@ def _allowed(text: str, methods: list[str], rewrites: list[str]) -> tuple[str, s
 
 def _progress(what: str) -> None:
     if sys.stderr.isatty():
-        print(f"\r\x1b[K{what}", end="\r", file=sys.stderr, flush=True)
+        print(f"\r\x1b[K{printable(what)}", end="\r", file=sys.stderr, flush=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from axioms.commands.imports import add_import_option, import_modules
 from axioms.core.errors import AxiomsError, InputError, display_path
+from axioms.core.printable import printable
 
 if TYPE_CHECKING:
     from axioms.commands.card.write import Written
@@ -79,9 +80,9 @@ def run(options: argparse.Namespace) -> int:
     try:
         written = _measure(options, deadline)
     except AxiomsError as error:
-        print(error, file=sys.stderr)
+        print(printable(str(error)), file=sys.stderr)
         return 2
-    print("\n".join(written.short))
+    print(printable("\n".join(written.short)))
     print(f"card: {display_path(written.page)} (.md, .svg and .json beside it)")
     if written.is_interrupted:
         print(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from axioms.commands.imports import add_import_option, import_modules
 from axioms.core.bar import Bar
 from axioms.core.errors import AxiomsError, InputError, display_path
+from axioms.core.printable import printable
 
 if TYPE_CHECKING:
     from axioms.commands.explain.explain import Answer, Question
@@ -81,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
         question, answers = _answer_request(options, text.strip())
         file = _write_page(options, text.strip(), question, answers)
     except AxiomsError as error:
-        print(error, file=sys.stderr)
+        print(printable(str(error)), file=sys.stderr)
         return 2
     print(f"page: {display_path(file)}")
     return 0 if any(not answer.reason for answer in answers) else 2
@@ -102,7 +103,7 @@ def _answer_request(options: argparse.Namespace, text: str) -> tuple[Question, l
         count = len(question.tokens)
         print(f"the text is longer than the model's limit and was cut after {count} tokens.", file=sys.stderr)
     colour, width = wants_colour(sys.stdout), shutil.get_terminal_size().columns
-    print(f"explained: {question.about}: {question.output:.4f}")
+    print(printable(f"explained: {question.about}: {question.output:.4f}"))
     print(f"{len(question.tokens)} tokens, left out by {question.removal}; {legend(colour)}")
     answers = []
     try:

@@ -42,9 +42,9 @@ def legend(colour: bool) -> str:
 def block(answer: Answer, pieces: Sequence[Piece], *, width: int, colour: bool) -> list[str]:
     """Return a method's lines: name, sum and agreement with leave-one-out, the tokens, what was kept on the way."""
     if answer.reason:
-        return [answer.method, *_wrapped(answer.reason, width)]
+        return [printable(answer.method), *_wrapped(printable(answer.reason), width)]
     r = "" if answer.loo_r is None else f"   LOO r {answer.loo_r:.2f}"
-    lines = [f"{answer.method:<20} sum {signed(answer.total, answer.largest)}{r}"]
+    lines = [f"{printable(answer.method):<20} sum {signed(answer.total, answer.largest)}{r}"]
     lines += tokens(answer, pieces, width=width, colour=colour)
     return lines if answer.ledger is None else [*lines, *_wrapped(kept_in_one_line(answer.ledger), width)]
 

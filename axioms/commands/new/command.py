@@ -17,6 +17,7 @@ from axioms.commands.new.repository_templates import SETTINGS, WORKFLOW
 from axioms.commands.new.rule_templates import PROJECT, REWRITES_SPEC, RULE, RULE_SPEC, RULE_TEST
 from axioms.commands.new.templates import METHOD, METHOD_SPEC, SPEC
 from axioms.core.errors import InputError, display_path
+from axioms.core.printable import printable
 from axioms.core.registry import METHODS
 
 SPECS = Path("specs")
@@ -56,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         writer = _new_properties if options.properties else WRITERS[options.kind]
         print("\n".join(writer(options.name)))
     except InputError as error:
-        print(error, file=sys.stderr)
+        print(printable(str(error)), file=sys.stderr)
         return 2
     return 0
 

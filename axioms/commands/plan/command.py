@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from axioms.commands.check import spec_files
 from axioms.commands.imports import add_import_option, import_modules
 from axioms.core.errors import InputError, did_you_mean
+from axioms.core.printable import printable
 
 if TYPE_CHECKING:
     from axioms.commands.plan.device import Device, GivenRate
@@ -89,12 +90,13 @@ def run(options: argparse.Namespace) -> int:
     plans = plan_files(files, tiers, report)
     if not plans:
         above = "" if options.tier == TIERS[-1] else f"; --axioms-tier {TIERS[-1]} looks at all tiers"
-        print(f"no checks of tier {', '.join(tiers)} in {', '.join(map(str, options.paths))}{above}.", file=sys.stderr)
+        named = printable(", ".join(map(str, options.paths)))
+        print(f"no checks of tier {', '.join(tiers)} in {named}{above}.", file=sys.stderr)
         return 2
     if options.json:
         print(json.dumps(as_record(plans, device, options.workers), indent=2))
     else:
-        print(as_table(plans, device, options.workers))
+        print(printable(as_table(plans, device, options.workers)))
     return 0
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from axioms.commands.explain.explain import Answer
 from axioms.commands.explain.terminal import BLUES, REDS, block, columns, legend, signed, tokens, wants_colour
-from axioms.report.spelling import Piece
+from axioms.core.printable import UNSEEN
+from axioms.report.spelling import Piece, spelt
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 PIECES = [Piece("un", " "), Piece("watch", ""), Piece("able", ""), Piece("film", " ")]
@@ -51,6 +52,18 @@ def test_reds_are_red_blues_are_blue_and_each_is_stronger_than_the_last() -> Non
 
 def test_without_colour_each_token_has_its_number() -> None:
     assert tokens(ANSWER, PIECES, width=80, colour=False) == ["  un(+0.50)watch(-1.00)able(0.00) film(+0.30)"]
+
+
+@pytest.mark.parametrize("colour", [True, False])
+def test_nothing_that_a_token_or_a_name_says_acts_on_the_terminal(colour: bool) -> None:
+    hostile = "\x1b[31mred\x1b]0;title\x07\x9b2J\r\u202e <b>"
+    pieces = [Piece(hostile, " "), *spelt([hostile])]
+    lines = block(Answer(hostile, (0.5, -1.0)), pieces, width=80, colour=colour)
+    lines += block(Answer(hostile, reason=hostile), pieces, width=80, colour=colour)
+    text = ESCAPE.sub("", "\n".join(lines)) if colour else "\n".join(lines)
+    assert not UNSEEN.search(text)
+    assert text.count(r"\x1b[31mred") == 4, "the method twice, a token, and why there is no answer"
+    assert "�[31mred" in text, "a token as it is spelt"
 
 
 def test_with_colour_each_has_its_shade_and_small_ones_none() -> None:

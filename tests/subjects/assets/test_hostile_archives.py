@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import stat
 import tarfile
 import zipfile
 from pathlib import Path
@@ -62,6 +63,21 @@ def test_a_link_or_device_is_no_member(tmp_path: Path, kind: bytes) -> None:
     archive = tarred(tmp_path, member(MEMBER, 0, kind, "/etc/passwd"))
     with pytest.raises(FetchFailed, match=f"has no member {MEMBER}"):
         unpack(archive, tmp_path)
+
+
+def test_a_link_in_a_zip_is_a_file_with_its_target_as_text(tmp_path: Path) -> None:
+    """A zip keeps a link as a member of that mode: it is never made one, so nothing is read or written through it."""
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    parent, leaf = zipfile.ZipInfo("pkg"), zipfile.ZipInfo(MEMBER)
+    for link in (parent, leaf):
+        link.create_system, link.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(tmp_path / "a.whl", "w") as zipped:
+        zipped.writestr(parent, str(linked))
+        zipped.writestr(leaf, "/etc/passwd")
+    target = unpack(tmp_path / "a.whl", tmp_path)
+    assert target.read_text() == "/etc/passwd", "which has another digest than the file that is asked for"
+    assert not list(linked.iterdir())
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar"])

