@@ -28,6 +28,8 @@ class Row:
     """Finds the operation behind a call; None for functions that are none."""
     written: Callable[..., Any] | None = None
     """The same in simpler calls, where there is no reader or it finds the call unreadable."""
+    is_ours: bool = True
+    """Whether it stands in this file, and no user has said it."""
 
 
 CALLS: dict[str, Row] = {}
@@ -124,7 +126,13 @@ def register(function: Callable[..., Any] | str, kind: str | None, written_as: C
         raise InputError(f"register_operation({name!r}) needs either `kind` or `written_as`.")
     if kind is not None and kind not in REGISTRABLE:
         raise InputError(f"{kind!r} is not a kind of operation.{did_you_mean(kind, REGISTRABLE)}")
-    _add(kind or kinds.OTHER, name, written=written_as)
+    kind = kind or kinds.OTHER
+    CALLS[name] = Row(kind, READERS.get(kind), written_as, is_ours=False)
+
+
+def are_ours() -> bool:
+    """Tell whether every function is read as this file says: no user has registered one."""
+    return all(row.is_ours for row in CALLS.values())
 
 
 def is_in_place(name: str) -> bool:

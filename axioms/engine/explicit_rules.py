@@ -185,8 +185,15 @@ def scan_product(step: Step) -> Tensor:
 
 @explicit
 def taylor(step: Step) -> Tensor:
-    """Equation (5): R_Z = Z (R_A - A sum R_A), the sum along the softmax. A masked logit has A = 0 and gets none."""
-    return step.carry(_softmax_share(step), *step.copies)
+    """Equation (5): R_Z = Z (R_A - A sum R_A), the sum along the softmax. A masked logit has A = 0 and gets none.
+
+    Of any other function f, x gets x f'(x) / f(x) of its relevance, which is equation (1) for its tangent.
+    """
+    return step.carry(_taylor_share(step), *step.copies)
+
+
+def _taylor_share(step: Step) -> Share:
+    return _softmax_share(step) if step.operation.kind == SOFTMAX else _proportional(step)
 
 
 def _softmax_share(step: Step) -> Share:
@@ -234,5 +241,5 @@ def stop(step: Step, *, heads: list[int] | tuple[int, ...] | None = None) -> Ten
         return step.value
     numbers = torch.arange(1, step.value.shape[1] + 1, device=step.value.device)
     held = torch.isin(numbers, torch.tensor(heads, device=numbers.device)).reshape(-1, *(1,) * (step.value.dim() - 2))
-    share = _softmax_share(step) if step.operation.kind == SOFTMAX else _proportional(step)
+    share = _taylor_share(step)
     return facts.hold(step.carry(lambda relevance: share(relevance.masked_fill(held, 0)), *step.copies), held)

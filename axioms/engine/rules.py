@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from axioms.core.counts import Nodes
 from axioms.core.lazy import Lazy, np, torch
 from axioms.core.registry import rule
 from axioms.engine.kinds import ACTIVATION, BLOCK, GATE, KINDS, LINEAR, NORM, NORMALIZER, PRODUCT, SOFTMAX, SUM
@@ -214,7 +215,7 @@ def degree(operation: Operation, *, epsilon: float = 0.0) -> Tensor:
 
 
 @rule("aumann_shapley", on=BLOCK)
-def aumann_shapley(operation: Operation, *, nodes: int) -> Tensor:
+def aumann_shapley(operation: Operation, *, nodes: Nodes) -> Tensor:
     """R = x times the mean gradient on the straight path from 0 to x, by Gauss-Legendre nodes over the block alone.
 
     The stand-in sum_t (w_t / t) B(t x) has the gradient sum_t w_t J(t x)', which is that mean.

@@ -131,7 +131,8 @@ def _structure(seen: Observation, inputs: Inputs) -> tuple[list[tuple[Normalized
 
 
 def _stream(norm: Normalized, inputs: Inputs) -> Tensor:
-    return norm.input.reshape(*inputs.features.shape[:2], -1)
+    """Return the residual stream in the features' precision: parts of a model may compute in a higher one."""
+    return norm.input.reshape(*inputs.features.shape[:2], -1).to(inputs.features)
 
 
 def _layer(first: Normalized, attention: Attention, second: Normalized, inputs: Inputs) -> _Layer:
@@ -144,10 +145,10 @@ def _layer(first: Normalized, attention: Attention, second: Normalized, inputs: 
     values, projection = attention.values, attention.projection
     if values is None or projection is None or projection.matrix.shape[0] != values.shape[1] * values.shape[-1]:
         raise _unfit("its attention is not written as softmax(Z) V and a linear map after it")
-    matrix = projection.matrix.reshape(values.shape[1], values.shape[-1], -1)
-    vectors = torch.einsum("bhsk,hkd->bhsd", values, matrix)
-    weights = torch.where(real.unsqueeze(1), attention.weights, 0).to(values)  # a softmax may be more precise
-    bias = torch.zeros_like(before[0, 0]) if projection.bias is None else projection.bias
+    matrix = projection.matrix.reshape(values.shape[1], values.shape[-1], -1).to(before)
+    vectors = torch.einsum("bhsk,hkd->bhsd", values.to(before), matrix)
+    weights = torch.where(real.unsqueeze(1), attention.weights, 0).to(before)
+    bias = torch.zeros_like(before[0, 0]) if projection.bias is None else projection.bias.to(before)
     rebuilt = before + torch.einsum("bhts,bhsd->btd", weights, vectors) + bias
     attended = real.any(2, keepdim=True)
     gap, size = (torch.where(attended, value, 0).abs().max() for value in (rebuilt - after, after))
@@ -190,7 +191,8 @@ def _direction(model: Model, inputs: Inputs, target: Target, final: Normalized) 
         gradients = torch.autograd.grad(output.sum(), leaves, allow_unused=True)
     if len(gradients) != 1 or gradients[0] is None:
         raise _unfit("its final norm is called more than once, or nothing reads it")
-    return gradients[0].reshape(*inputs.features.shape[:2], -1), output.detach()
+    direction = gradients[0].reshape(*inputs.features.shape[:2], -1).to(inputs.features)
+    return direction, output.detach().to(inputs.features)
 
 
 @contextmanager

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from axioms.core.counts import Nodes
 from axioms.core.errors import InputError
 from axioms.core.registry import method
 from axioms.engine.composite import Composite, Entry, RuleRef
@@ -47,7 +48,7 @@ def block_composite(nodes: int = 16) -> Composite:
 
 
 @method("block_lrp", passes=None, composite=block_composite, settles=True)
-def block_lrp(model: Model, inputs: Inputs, target: Target, *, nodes: int = 16) -> Tensor:
+def block_lrp(model: Model, inputs: Inputs, target: Target, *, nodes: Nodes = 16) -> Tensor:
     """AttnLRP with each attention block as one operation, by Aumann-Shapley with `nodes` Gauss-Legendre nodes."""
     from axioms.engine.handlers.propagate import propagate
 

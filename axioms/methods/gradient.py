@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from axioms.core.counts import Nodes
 from axioms.core.errors import InputError
 from axioms.core.registry import method
 from axioms.engine.attribution import Decomposition
@@ -71,7 +72,7 @@ def integrated_gradients(
     inputs: Inputs,
     target: Target,
     *,
-    steps: int = 20,
+    steps: Nodes = 20,
     baseline: float = 0.0,
     nodes: Literal["gauss_legendre", "midpoint"] = "gauss_legendre",
 ) -> Decomposition:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -106,8 +107,6 @@ def positions_as_inputs(module: nn.Module, inputs: Inputs) -> Iterator[list[Posi
     def handed(module: nn.Module, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """One table of cosines serves all layers; as one variable it would hide which layer the relevance came from."""
         mine = {id(position.value) for position in positions if position.rotary}
-        if not mine:
-            return args, kwargs
         copied = _change_tensors((args, kwargs), lambda value: variable(value, True) if id(value) in mine else value)
         return copied[0], copied[1]
 
@@ -137,13 +136,18 @@ def _per_example(value: Tensor, inputs: Inputs) -> Tensor:
 
 
 def _change_tensors(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """Return the same structure of tuples, lists and dictionaries with every tensor in it changed."""
+    """Return the same structure of tuples, lists and dictionaries with every tensor in it changed.
+
+    Where none is, this is the structure itself: a module may write into a list that it is handed.
+    """
     import torch
 
     if isinstance(value, torch.Tensor):
         return change(value)
     if type(value) in (tuple, list):
-        return type(value)(_change_tensors(part, change) for part in value)
+        parts = [_change_tensors(part, change) for part in value]
+        return value if all(map(operator.is_, parts, value)) else type(value)(parts)
     if type(value) is dict:
-        return {name: _change_tensors(part, change) for name, part in value.items()}
+        parts = [_change_tensors(part, change) for part in value.values()]
+        return value if all(map(operator.is_, parts, value.values())) else dict(zip(value, parts, strict=True))
     return value

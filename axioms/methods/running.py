@@ -137,10 +137,13 @@ def leaving_alone(entry: Registered, model: Model, inputs: Inputs) -> Iterator[N
     if not is_theirs or not model.is_guarded:
         yield
         return
-    import torch
 
-    tensors = {name: value for name, value in inputs.fixed.items() if isinstance(value, torch.Tensor)}
-    with putting_back(model.module, {"features": inputs.features, **tensors}) as changed:
+    def call() -> None:
+        with model.at_rest():
+            model(inputs.rows(0, 1))
+
+    watched = {**vars(inputs), **inputs.fixed, "model.module": vars(model)}
+    with putting_back(model.module, watched, call) as changed:
         yield
     if changed:
         kind = "method" if isinstance(entry, Method) else "axiom"

@@ -8,18 +8,21 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from axioms.core.errors import ModelFailed
 from axioms.model.inputs import Inputs
 from axioms.model.module import Model
+from axioms.model.packing import computed_always, may_pack, never_pack, to_try
 from axioms.model.prefix import (
     Prefix,
     ReuseFailed,
     can_remember,
     check_reuse,
+    is_rounding,
     note_whole_passes,
     run_remembering,
     unchanged_tokens,
 )
-from axioms.model.removals import ends
+from axioms.model.removals import ends, packed
 from axioms.model.tail import with_short_tail
 from axioms.model.targets import Target
 
@@ -58,7 +61,8 @@ def probe(
     Texts of equal length go together, so that nothing is spent on padding, and nothing of it can be seen by a token
     that finds no other key (DeBERTa silences the queries of masked tokens too). In a causal model only what follows the
     first removed token is computed; `prefix` has the keys and values of the inputs, if the caller has run them
-    remembering. Where a removal draws, the targets are averaged over the draws. Call it with the model at rest.
+    remembering. In others, tokens that are masked are not computed where a model can do without. Where a removal draws,
+    the targets are averaged over the draws. Call it with the model at rest.
     """
     with torch.no_grad():
         if len(example) >= MANY:
@@ -71,13 +75,10 @@ def probe(
                 return _probe_suffixes(questions, prefix, rows, progress)
             except ReuseFailed as failure:
                 note_whole_passes(str(failure))
-        lengths = questions.lengths()
-        order = torch.arange(len(example), device=example.device)
-        if lengths is not None:
-            order = lengths.argsort(descending=True, stable=True)
-        elif order.device.type in NUMBERS:
-            rows = min(rows, max(FEW, NUMBERS[order.device.type] // inputs.features[0].numel()))
-        return questions.put_together(_parts(order, lengths, rows), lambda part: questions.values(part), progress)
+        if may_pack(model.module, inputs, removed):
+            questions.pack()
+        parts = _parts(questions, inputs, rows)
+        return questions.put_together(parts, lambda part: questions.values(part), progress)
 
 
 def _probe_suffixes(questions: _Questions, prefix: Prefix, rows: int, progress: Progress | None) -> list[Tensor]:
@@ -113,6 +114,23 @@ class _Questions:
     removed: Tensor
     size: float = 0.0
     """The largest output that was seen."""
+    always: Tensor | None = None
+    """Where texts are closed up over what is masked: the tokens that are computed all the same."""
+
+    def pack(self) -> None:
+        """Close up the texts over what is masked from now on, unless that changes a removal that is tried."""
+        always = computed_always(self.inputs)
+        stays = (self.inputs.fixed["attention_mask"][self.example] != 0) & ~self.removed | always[self.example]
+        trial = to_try(self.removed, stays)
+        whole = [torch.cat(values) for values in zip(*(self.values(number) for number in trial.split(1)), strict=True)]
+        self.always = always
+        try:
+            short = self.values(trial)
+        except ModelFailed:  # a model that takes positions, and not those
+            short = [values + torch.nan for values in whole]
+        if not all(is_rounding(one, other, self.size) for one, other in zip(short, whole, strict=True)):
+            self.always = None
+            never_pack(self.model.module)
 
     def values(self, part: Tensor, prefix: Prefix | None = None, start: int = 0) -> list[Tensor]:
         """Return the targets of some of the questions; their tokens before `start` are taken from the prefix."""
@@ -126,6 +144,8 @@ class _Questions:
         of_draws = []
         for draw in range(draws):
             changed = chosen.without(removed, draw)
+            if self.always is not None:
+                changed = packed(changed, self.always[example, :length])
             outputs = self.model(changed) if prefix is None else prefix.outputs(self.model, changed, example, start)
             if prefix is not None or len(part) == 1:
                 self.size = max(self.size, float(outputs.abs().max()))
@@ -135,10 +155,12 @@ class _Questions:
     def lengths(self) -> Tensor | None:
         """Return how many tokens every row has, of a text that is shortened those left; None for other inputs."""
         lengths = self.inputs.lengths
-        if lengths is None or self.inputs.removal.kind != "delete":
+        if lengths is None or (self.inputs.removal.kind != "delete" and self.always is None):
             return None if lengths is None else lengths[self.example]
-        there = self.inputs.fixed["attention_mask"][self.example] != 0
-        left = (there & ~self.removed).sum(dim=1)
+        stays = (self.inputs.fixed["attention_mask"][self.example] != 0) & ~self.removed
+        if self.always is not None:
+            return (stays | self.always[self.example]).sum(dim=1)
+        left = stays.sum(dim=1)
         return left.where(left > 0, ends(self.inputs).sum(dim=1)[self.example])  # an empty text keeps its ends
 
     def put_together(
@@ -157,13 +179,28 @@ class _Questions:
         return [torch.cat(of_target)[back] for of_target in zip(*values, strict=True)]
 
 
-def _parts(order: Tensor, lengths: Tensor | None, rows: int) -> Iterator[Tensor]:
-    """Yield the rows of every forward pass: of texts, those of one length, as many as have `TOKENS` in all."""
+def _parts(questions: _Questions, inputs: Inputs, rows: int) -> Iterator[Tensor]:
+    """Yield the rows of every forward pass: of texts those of one length, or near ones where padding is not seen."""
+    order = torch.arange(len(questions.example), device=questions.example.device)
+    lengths = questions.lengths()
     if lengths is None:
+        if order.device.type in NUMBERS:
+            rows = min(rows, max(FEW, NUMBERS[order.device.type] // inputs.features[0].numel()))
         yield from order.split(rows)
+        return
+    order = lengths.argsort(descending=True, stable=True)
+    if questions.always is not None:
+        yield from _parts_near(order, lengths, rows)
         return
     for size, group in _by_length(order, lengths):
         yield from group.split(_most(order, size, rows))
+
+
+def _parts_near(order: Tensor, lengths: Tensor, rows: int) -> Iterator[Tensor]:
+    """Yield the rows of every forward pass where a row may be padded to the longest: near lengths together."""
+    overhead = OVERHEAD.get(order.device.type, OVERHEAD_ELSEWHERE)
+    tokens = lengths[order].tolist()
+    yield from order.split(_cheapest(tokens, _most(order, tokens[0], rows), overhead))
 
 
 def _parts_with_starts(

@@ -47,7 +47,9 @@ class Removal(BaseModel):
         description="Whether [CLS], [SEP] and their like are never removed, or are tokens like all others, as in "
         "You et al. 2025 (which masks each token and excepts none).",
     )
-    draws: int = Field(1, gt=0, description="Of `resample`: how many replacements the output is averaged over.")
+    draws: int = Field(
+        1, gt=0, le=1000, description="Of `resample`: how many replacements the output is averaged over."
+    )
     seed: int | None = Field(None, description="Of `resample`; the run's seed by default.")
     mask_token_id: int | None = Field(None, ge=0, description="Of `mask_token`; the tokenizer's by default.")
 
@@ -151,26 +153,50 @@ def shortened(inputs: Inputs, removed: Tensor) -> Inputs:
 
     The place that is read moves with its token; without that it is the place of the next one, or the last there is.
     """
+    mask = inputs.fixed["attention_mask"]
+    stays = (mask != 0) & ~(removed & ~last_resort(inputs, removed))
+    fixed = dict(inputs.fixed)
+    places = fixed.pop("position_ids", None)
+    short = _closed_up(replace(inputs, fixed=fixed), stays)
+    if places is None:
+        return short
+    length = short.features.shape[1]  # positions belong to places, not to tokens
+    at_front = places[:, :length] if places.shape == mask.shape else places
+    return replace(short, fixed={**short.fixed, "position_ids": at_front})
+
+
+def packed(inputs: Inputs, ends: Tensor) -> Inputs:
+    """Return the texts without the tokens that are masked, each other token at the position that it had.
+
+    `ends` (batch x tokens, bool) stay in any case: what is read may be masked and is still computed.
+    """
     import torch
 
     mask = inputs.fixed["attention_mask"]
-    stays = (mask != 0) & ~(removed & ~last_resort(inputs, removed))
+    places = torch.arange(mask.shape[1], device=mask.device).expand(mask.shape)
+    fixed = {"position_ids": places, **inputs.fixed}
+    return _closed_up(replace(inputs, fixed=fixed), (mask != 0) | ends)
+
+
+def _closed_up(inputs: Inputs, stays: Tensor) -> Inputs:
+    """Return the texts with the tokens that stay (batch x tokens, bool) moved to the front, and padding behind them."""
+    import torch
+
+    mask = inputs.fixed["attention_mask"]
     count = stays.sum(dim=1)
     length = int(count.max())
     order = (~stays).int().argsort(dim=1, stable=True)[:, :length]
     there = torch.arange(length, device=mask.device) < count.unsqueeze(1)
+    filling = {"input_ids": inputs.pad, "attention_mask": 0}
 
-    def closed_up(name: str, value: Any) -> Any:
+    def moved(name: str, value: Any) -> Any:
         if not isinstance(value, torch.Tensor) or value.shape != mask.shape:
             return value
-        if name == "position_ids":  # they belong to places, not to tokens
-            return value[:, :length]
         value = value.gather(1, order)
-        return value.masked_fill(~there, inputs.pad) if name == "input_ids" else value
+        return value.masked_fill(~there, filling[name]) if name in filling else value
 
-    fixed = {name: closed_up(name, value) for name, value in inputs.fixed.items()}
+    fixed = {name: moved(name, value) for name, value in inputs.fixed.items()}
     features = inputs.features.gather(1, order.unsqueeze(-1).expand(-1, -1, inputs.features.shape[2]))
-    fixed["attention_mask"] = there.to(mask.dtype)
     assert inputs.position is not None
     before = torch.arange(mask.shape[1], device=mask.device) < inputs.position.unsqueeze(1)
     position = (stays & before).sum(dim=1).minimum(count - 1)

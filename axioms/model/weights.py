@@ -1,31 +1,49 @@
-"""What a method must leave as it is: the model's weights, modules, modes, flags and hooks, and torch's settings."""
+"""What a method must leave as it is: a model's weights, attributes, config, modes, hooks and code, and its inputs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+    from axioms.model.attributes import PutBack
+
 Change = tuple[str, str]
 """What kind of thing has changed (`weights`, `hooks`), and which one."""
-TABLES = ("_parameters", "_buffers", "_modules")
-HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
 @contextmanager
-def putting_back(module: nn.Module, inputs: Mapping[str, Tensor] | None = None) -> Iterator[list[Change]]:
-    """Put the model and its inputs back as they were; the list names what had changed, once the block is over."""
-    before = [*_pieces(module), *(("inputs", name, _values_of(tensor)) for name, tensor in (inputs or {}).items())]
+def putting_back(
+    module: nn.Module, inputs: Mapping[str, Any] | None = None, call: Callable[[], object] | None = None
+) -> Iterator[list[Change]]:
+    """Put the model and its inputs back as they were; the list names what had changed, once the block is over.
+
+    Whatever changed is put back, and not named where a mere `call` of the model changes it too: some count their
+    passes, or keep what they computed.
+    """
+    before = [*_pieces(module), *_inputs(inputs or {})]
     changed: list[Change] = []
     try:
         yield changed
     finally:
-        for kind, name, put_back in before:
-            if put_back():
-                changed.append((kind, name))
+        changed += _put_back(before)
+        if changed and call is not None:
+            by_itself = _changes_of(call, before)
+            changed[:] = [change for change in changed if change not in by_itself]
+
+
+def _put_back(before: list[tuple[str, PutBack]]) -> list[Change]:
+    return [(kind, name) for kind, put_back in before for name in put_back()]
+
+
+def _changes_of(call: Callable[[], object], before: list[tuple[str, PutBack]]) -> list[Change]:
+    """Return what a call changes, which is put back."""
+    with suppress(Exception):  # the next one to call the model is told
+        call()
+    return _put_back(before)
 
 
 def in_words(changed: list[Change]) -> str:
@@ -39,23 +57,48 @@ def in_words(changed: list[Change]) -> str:
     return " and ".join(parts)
 
 
-def _pieces(module: nn.Module) -> Iterator[tuple[str, str, Callable[[], bool]]]:
-    """Yield the kind and name of all that may change, and what puts it back and tells whether it had changed.
+def _pieces(module: nn.Module) -> Iterator[tuple[str, PutBack]]:
+    """Yield the kind of all that may change, and what puts it back and returns the names of what had changed.
 
-    The tables come first: a weight that another one replaced is compared when it is in its place again.
+    Torch's settings come first, since they change its code, and the tables before the tensors: a weight that another
+    one replaced is compared when it is in its place again.
     """
+    from axioms.model.attributes import attributes_of, configs_of
+    from axioms.model.code import code_of
+    from axioms.model.tables import hooks_of, hooks_of_all, own_forward_of, tables_of
+
+    for put_back in _settings():
+        yield "settings of torch", put_back
     for name, part in module.named_modules():
-        for table, kind in zip(TABLES, ("weights", "weights", "modules"), strict=True):
-            yield kind, name, _entries_of(getattr(part, table))
-        yield "training mode", name, _attribute_of(part, "training")
-        yield "forward", name, _own_forward_of(part)
-        for table in HOOKS:
-            yield "hooks", name, _entries_of(getattr(part, table))
+        yield from tables_of(name, part)
+        yield "training mode", _training_of(name, part)
+        yield "forward", own_forward_of(name, part)
+        for put_back in hooks_of(name, part):
+            yield "hooks", put_back
+        yield "attributes", attributes_of(name, part)
+    for put_back in hooks_of_all():
+        yield "hooks", put_back
+    for put_back in configs_of(module):
+        yield "config", put_back
+    for put_back in code_of(module):
+        yield "code", put_back
     for name, tensor in tensors_of(module):
         if not tensor.is_meta:
-            yield "weights", name, _values_of(tensor)
-        yield "requires_grad", name, _flag_of(tensor)
-    yield from _settings()
+            yield "weights", _values_of(name, tensor)
+        yield "requires_grad", _flag_of(name, tensor)
+
+
+def _inputs(inputs: Mapping[str, Any]) -> Iterator[tuple[str, PutBack]]:
+    """Yield what puts back the tensors among the inputs, and the mappings."""
+    import torch
+
+    from axioms.model.tables import entries_of
+
+    for name, value in inputs.items():
+        if isinstance(value, torch.Tensor):
+            yield "inputs", _values_of(name, value)
+        elif isinstance(value, dict):
+            yield "inputs", entries_of(name, value)
 
 
 def tensors_of(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
@@ -64,81 +107,49 @@ def tensors_of(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
     yield from module.named_buffers()
 
 
-def _entries_of(table: dict[Any, Any]) -> Callable[[], bool]:
-    before = dict(table)
+def _training_of(name: str, part: nn.Module) -> PutBack:
+    before = part.training
 
-    def put_back() -> bool:
-        if len(table) == len(before) and all(table.get(name) is value for name, value in before.items()):
-            return False
-        table.clear()
-        table.update(before)
-        return True
-
-    return put_back
-
-
-def _attribute_of(part: nn.Module, name: str) -> Callable[[], bool]:
-    before = getattr(part, name)
-
-    def put_back() -> bool:
-        if getattr(part, name) == before:
-            return False
-        setattr(part, name, before)
-        return True
+    def put_back() -> list[str]:
+        if part.training == before:
+            return []
+        part.training = before
+        return [name]
 
     return put_back
 
 
-def _own_forward_of(part: nn.Module) -> Callable[[], bool]:
-    """Put back the function that a module runs in the place of its class's, or that it has none."""
-    before = vars(part).get("forward")
-
-    def put_back() -> bool:
-        if vars(part).get("forward") is before:
-            return False
-        vars(part).pop("forward", None)
-        if before is not None:
-            vars(part)["forward"] = before
-        return True
-
-    return put_back
-
-
-def _values_of(tensor: Tensor) -> Callable[[], bool]:
+def _values_of(name: str, tensor: Tensor) -> PutBack:
     import torch
+
+    from axioms.model.attributes import same_values
 
     data, values = tensor.data, tensor.clone()
 
-    def put_back() -> bool:
-        kind = (tensor.dtype, tensor.shape, tensor.device) == (values.dtype, values.shape, values.device)
-        same = kind and (torch.equal(tensor, values) or _equal_but_for_nan(tensor, values))
-        if same:
-            return False
+    def put_back() -> list[str]:
+        if same_values(tensor, values):
+            return []
         with torch.no_grad():
             tensor.data = data.copy_(values)
-        return True
+        return [name]
 
     return put_back
 
 
-def _equal_but_for_nan(tensor: Tensor, values: Tensor) -> bool:
-    return bool(((tensor == values) | ((tensor != tensor) & (values != values))).all())
-
-
-def _flag_of(tensor: Tensor) -> Callable[[], bool]:
+def _flag_of(name: str, tensor: Tensor) -> PutBack:
     before = tensor.requires_grad
 
-    def put_back() -> bool:
+    def put_back() -> list[str]:
         if tensor.requires_grad == before:
-            return False
+            return []
         tensor.requires_grad_(before)
-        return True
+        return [name]
 
     return put_back
 
 
-def _settings() -> Iterator[tuple[str, str, Callable[[], bool]]]:
-    """Yield torch's settings that change what other methods compute."""
+def _settings() -> Iterator[PutBack]:
+    """Yield what puts back torch's settings that change what other methods compute."""
     import torch
 
     known: Mapping[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
@@ -149,12 +160,16 @@ def _settings() -> Iterator[tuple[str, str, Callable[[], bool]]]:
         "deterministic": (torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
     }
     for name, (read, write) in known.items():
-        before = read()
+        yield _setting_of(name, read, write)
 
-        def put_back(read: Callable[[], Any] = read, write: Callable[[Any], Any] = write, before: Any = before) -> bool:
-            if read() == before:
-                return False
-            write(before)
-            return True
 
-        yield "settings of torch", name, put_back
+def _setting_of(name: str, read: Callable[[], Any], write: Callable[[Any], Any]) -> PutBack:
+    before = read()
+
+    def put_back() -> list[str]:
+        if read() == before:
+            return []
+        write(before)
+        return [name]
+
+    return put_back

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from axioms.core.counts import Samples
 from axioms.core.entries import Metric
 from axioms.core.errors import InputError
 from axioms.core.lazy import np
@@ -23,7 +24,7 @@ from axioms.properties.helpers.views import SideView
     once=True,
 )
 def chance(
-    side: SideView, *, k: int = 2, special_tokens: bool = False, draws: int = 10, seed: int = 0
+    side: SideView, *, k: int = 2, special_tokens: bool = False, draws: Samples = 10, seed: int = 0
 ) -> dict[str, Values]:
     """The same for relevance drawn uniformly from [-1, 1): the random baseline of Table 2, over `draws` draws."""
     if draws < 2:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from axioms.core.counts import Samples
 from axioms.core.entries import Metric
 from axioms.core.errors import InputError
 from axioms.core.lazy import np
@@ -19,7 +20,7 @@ from axioms.properties.helpers.views import SideView
     timed=True,
     once=True,
 )
-def cost(side: SideView, *, rounds: int = 5) -> dict[str, Values]:
+def cost(side: SideView, *, rounds: Samples = 5) -> dict[str, Values]:
     """Time on the first batch; each round runs CP-LRP before and after the method, so that a slow moment hits both."""
     from axioms.methods.running import run_method
 

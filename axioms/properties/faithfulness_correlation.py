@@ -8,6 +8,7 @@ default; captum has none, Quantus' FaithfulnessCorrelation is the same on the sa
 
 from __future__ import annotations
 
+from axioms.core.counts import Samples
 from axioms.core.entries import Metric
 from axioms.core.errors import InputError
 from axioms.core.lazy import np
@@ -27,7 +28,7 @@ from axioms.properties.helpers.views import SideView
     },
 )
 def faithfulness_correlation(
-    side: SideView, *, share: float = 0.2, samples: int = 100, seed: int = 0
+    side: SideView, *, share: float = 0.2, samples: Samples = 100, seed: int = 0
 ) -> dict[str, Values]:
     """Correlations over random sets, each a `share` of the example's units, and at least one."""
     if not 0 < share <= 1:

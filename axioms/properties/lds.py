@@ -6,6 +6,7 @@ The linear datamodeling score of Park et al. 2023, as ContextCite uses it for so
 
 from __future__ import annotations
 
+from axioms.core.counts import Samples
 from axioms.core.entries import Metric
 from axioms.core.lazy import np
 from axioms.core.registry import axiom
@@ -22,7 +23,7 @@ from axioms.properties.helpers.views import SideView
         "undefined": Metric("1 where all outputs are the same: there is no r, and the example is left out"),
     },
 )
-def lds(side: SideView, *, samples: int = 64, seed: int = 0) -> dict[str, Values]:
+def lds(side: SideView, *, samples: Samples = 64, seed: int = 0) -> dict[str, Values]:
     """The rank correlation of predicted and actual outputs, over `samples` random halves of each example's units."""
     sets = random_removals(side, samples=samples, seed=seed)
     # What is left has the whole relevance minus that of what is removed, and the whole output minus the drop.

@@ -7,6 +7,7 @@ equal on the same noise (tests/properties/test_peers_stability.py). captum has n
 
 from __future__ import annotations
 
+from axioms.core.counts import Samples
 from axioms.core.entries import Metric
 from axioms.core.lazy import np
 from axioms.core.registry import axiom
@@ -20,7 +21,7 @@ from axioms.properties.helpers.views import SideView
     metrics={"lipschitz": Metric("max over neighbours of ||R(y) - R(x)|| / ||y - x||; lower is better")},
 )
 def local_lipschitz(
-    side: SideView, *, by: By = "noise", radius: float = 0.02, nearest: int = 5, samples: int = 10, seed: int = 0
+    side: SideView, *, by: By = "noise", radius: float = 0.02, nearest: int = 5, samples: Samples = 10, seed: int = 0
 ) -> dict[str, Values]:
     """The largest quotient of the change of the relevance and the change of the input among neighbours."""
     x = as_numpy(side.inputs.features.flatten(1))

@@ -8,6 +8,7 @@ judged: a method that is constant has none, and a model that jumps should have s
 
 from __future__ import annotations
 
+from axioms.core.counts import Samples
 from axioms.core.entries import Metric
 from axioms.core.lazy import np
 from axioms.core.registry import axiom
@@ -24,7 +25,7 @@ from axioms.properties.helpers.views import SideView
     },
 )
 def max_sensitivity(
-    side: SideView, *, by: By = "noise", radius: float = 0.02, nearest: int = 5, samples: int = 10, seed: int = 0
+    side: SideView, *, by: By = "noise", radius: float = 0.02, nearest: int = 5, samples: Samples = 10, seed: int = 0
 ) -> dict[str, Values]:
     """The largest change of the relevance among neighbours, as it is and relative to the relevance."""
     near = neighbours(side, by=by, radius=radius, nearest=nearest, samples=samples, seed=seed)

@@ -34,7 +34,7 @@ def normalized_aopc(side: SideView) -> dict[str, Values]:
     drop = values[:, -1:] - values
     order = ranks(-side.scores, np.ones(side.scores.shape, dtype=bool)).argsort()
     left = 2**count - 1 - np.cumsum(1 << order, axis=1)
-    aopc = np.take_along_axis(drop, left, axis=1).mean(axis=1)
+    aopc = drop[np.arange(len(drop))[:, None], left].mean(axis=1)
     lowest, highest = (sign * _largest_sum(sign * drop, count) / count for sign in (-1, 1))
     share = divided(aopc - lowest, highest - lowest)
     return {

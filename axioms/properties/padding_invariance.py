@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from axioms.core.counts import Samples
 from axioms.core.entries import Metric
 from axioms.core.errors import InputError, NotDefined
 from axioms.core.lazy import np
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     },
     expect={"relative_gap.max": {"le": 1e-9}, "on_padding.max": {"le": 1e-9}},
 )
-def padding_invariance(view: SideView, *, by: int = 3, side: Literal["right", "left"] = "right") -> dict[str, Values]:
+def padding_invariance(
+    view: SideView, *, by: Samples = 3, side: Literal["right", "left"] = "right"
+) -> dict[str, Values]:
     """The gap between the relevance with and without `by` masked tokens at the end, and what those tokens get.
 
     On the right nothing moves. On the left every token moves on by `by` places: that is another input for a model that

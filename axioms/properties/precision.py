@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 @axiom(
     "precision",
     metrics={
-        # The rounding itself, which differs from CPU to CPU: a baseline can only hold its size.
+        # The rounding itself, which differs from CPU to CPU: by a factor of eight between two that the suite was run
+        # on. A baseline can hold the size of the gap; a ratio of two roundings is held by its bound alone.
         "relative_gap": Metric("max_i |lower_i - float64_i| / max_i max(|lower_i|, |float64_i|)", moves=(1e-4, 1.0)),
         "amplification": Metric(
             "max_i |lower_i - float64_i| / max(max_i |rounded_i - float64_i|, unit roundoff * max(|score|, |output|))",
-            moves=(1.0, 1.0),
+            moves=(64.0, 1.0),
         ),
     },
     expect={"amplification.max": {"le": 64}},

@@ -17,6 +17,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Literal
 
+from axioms.core.counts import Samples
 from axioms.core.entries import Metric
 from axioms.core.errors import InputError
 from axioms.core.lazy import np
@@ -54,9 +55,9 @@ def randomization(
     side: SideView,
     *,
     order: Order = "cascading",
-    smooth: int = 1,
+    smooth: Samples = 1,
     noise: float = 0.1,
-    bins: int = 100,
+    bins: Samples = 100,
     seed: int = 0,
 ) -> dict[str, Values]:
     """The likeness of the relevance before and after layers of the model are randomized, from the output down."""

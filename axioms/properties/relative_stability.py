@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from axioms.core.counts import Samples
 from axioms.core.entries import Metric
 from axioms.core.lazy import np
 from axioms.core.registry import axiom
@@ -44,7 +45,7 @@ def relative_stability(
     radius: float = 0.02,
     nearest: int = 5,
     layers: list[str] | None = None,
-    samples: int = 10,
+    samples: Samples = 10,
     seed: int = 0,
 ) -> dict[str, Values]:
     """The largest relative change of the relevance among neighbours, by that of the input, the layers and the outputs.

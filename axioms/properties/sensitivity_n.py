@@ -9,6 +9,7 @@ examples of a batch the relevance of the n-th most relevant feature with the dro
 
 from __future__ import annotations
 
+from axioms.core.counts import Samples
 from axioms.core.entries import Metric
 from axioms.core.lazy import np
 from axioms.core.registry import axiom
@@ -26,7 +27,7 @@ from axioms.properties.helpers.views import SideView
         "undefined": Metric("1 where all drops are the same: there is no r, and the example is left out"),
     },
 )
-def sensitivity_n(side: SideView, *, n: int = 2, samples: int = 100, seed: int = 0) -> dict[str, Values]:
+def sensitivity_n(side: SideView, *, n: int = 2, samples: Samples = 100, seed: int = 0) -> dict[str, Values]:
     """How far the relevance of random sets of n units is from what removing them takes."""
     sets = random_removals(side, samples=samples, seed=seed, size=n)
     error = np.abs(sets.relevance - sets.drop).max(axis=1)

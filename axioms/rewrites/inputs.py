@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from axioms.core.counts import Samples
 from axioms.core.errors import InputError, NotApplicable
 from axioms.core.registry import rewrite_inputs
 from axioms.subjects.built import Moved
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @rewrite_inputs("pad_batch")
-def pad_batch(model: nn.Module, inputs: Inputs, *, by: int = 3) -> Moved:
+def pad_batch(model: nn.Module, inputs: Inputs, *, by: Samples = 3) -> Moved:
     """f(x) = f(x with `by` masked tokens at its end), since masked tokens are not read."""
     from axioms.model.padding import padded
 

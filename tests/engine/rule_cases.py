@@ -170,6 +170,12 @@ CASES: dict[str, Case] = {
     ),
     "std": Case(lambda x: x.std(-1), (x,)),
     "norm of x": Case(lambda x: torch.linalg.vector_norm(x, dim=-1), (x,)),
+    "norm of all of x": Case(lambda x: x.norm(), (x,)),
+    "norm of all of x, epsilon": Case(
+        lambda x: torch.linalg.vector_norm(x), (x,), "epsilon", {"epsilon": 0.3}, EPSILON
+    ),
+    "x to one half": Case(lambda x: x**0.5, (x.abs(),), kept=frozenset(("norm",))),
+    "x to minus one half": Case(lambda x: x**-0.5, (x.abs(),), "taylor", kept=frozenset(("norm",))),
     "var": Case(lambda x: x.var(-1), (x,), "taylor", kept=frozenset(("norm",))),
     "root": Case(lambda x: x.sqrt(), (x.abs(),), kept=frozenset(("norm",))),
     "inverse root": Case(lambda x: x.rsqrt(), (x.abs(),), "epsilon", kept=frozenset(("norm",))),

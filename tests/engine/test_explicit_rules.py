@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from axioms.core.errors import NotDefined
 from axioms.engine import facts
 from axioms.engine.explicit_rules import epsilon, explicit_rule
 from axioms.engine.operations import Softmax
@@ -42,3 +43,8 @@ def test_printed_rules_agree_with_those_on_gradients(name: str) -> None:
 def test_the_sign_of_nothing_is_positive() -> None:
     assert sign(torch.tensor([-2.0, 0.0, 3.0])).tolist() == [-1.0, 1.0, 1.0]
     assert sign(torch.zeros(1, dtype=torch.float64)).dtype == torch.float64
+
+
+def test_a_rule_without_a_printed_form_says_so() -> None:
+    with pytest.raises(NotDefined, match="rule 'degree' has no explicit form"):
+        explicit_rule("degree")

@@ -43,6 +43,7 @@ def test_those_of_transformers(name: str) -> None:
         nn.ELU(),
         nn.PReLU(),
         nn.Hardswish(),
+        nn.Hardshrink(0.3),  # but near zero it is an identity
         Calls(lambda x: x * x.sigmoid()),
     ],
 )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import axioms
 from axioms.core.dtypes import KeepFloat64
@@ -16,6 +19,8 @@ from axioms.methods.alti import logit_shares
 from axioms.model.inputs import read_inputs
 from axioms.model.module import Model
 from axioms.model.targets import Target, choose
+from axioms.run.runner import Runner
+from axioms.spec import expand_file
 from axioms.subjects.models.tiny import tiny
 
 IDS = torch.tensor([[5, 7, 11, 13, 9], [8, 30, 21, 4, 17]])
@@ -260,6 +265,40 @@ def test_rows_at_a_time_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.testing.assert_close(axioms.attribute(model, given(IDS), target=TARGET, method="alti_logit").scores, whole)
 
 
+def test_no_more_is_held_at_once_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """T has batch x length x length x width numbers, of which so many rows are made at a time as fit."""
+    batch, length, width = 2, 6, 16
+    draw = torch.Generator().manual_seed(0)
+    stream = torch.randn(batch, length, width, generator=draw)
+    weights, vectors = torch.rand(batch, 1, length, length, generator=draw), torch.rand(batch, 1, length, width)
+    layer = alti._Layer(stream, 2 * stream, weights, vectors, torch.zeros(width))
+    sizes: list[int] = []
+
+    class Sizes(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            result = func(*args, **(kwargs or {}))
+            sizes.append(result.numel() if isinstance(result, Tensor) else 0)
+            return result
+
+    whole = alti._contributions(layer)
+    for rows in (1, 2, 5):
+        monkeypatch.setattr(alti, "ENTRIES", rows * batch * length * width)
+        sizes.clear()
+        with Sizes():
+            found = alti._contributions(layer)
+        assert max(sizes) == rows * batch * length * width
+        torch.testing.assert_close(found, whole)
+
+
+def test_a_stream_of_zeros_is_a_sum_of_nothing() -> None:
+    """Of size zero, where no gap is allowed and there is none."""
+    model: Any = tiny(architecture="llama", biases=False)
+    model.model.embed_tokens.weight.data.zero_()
+    found = axioms.attribute(model, given(IDS), target=TARGET, method="alti_logit")
+    assert torch.equal(found.scores, torch.zeros_like(found.scores))
+    assert torch.equal(found.output, torch.zeros_like(found.output))
+
+
 @pytest.mark.parametrize(
     ("architecture", "reason"),
     [
@@ -341,3 +380,22 @@ def test_one_example_has_the_scores_that_it_has_among_others() -> None:
     for row in range(2):
         alone = axioms.attribute(model, given(IDS[row : row + 1]), TARGET[row : row + 1], "alti_logit").scores
         torch.testing.assert_close(alone[0], both[row])
+
+
+PRECISE = """claim: Precision changes the rounding only.
+subject:
+  pair: {model: {tiny: {architecture: ARCHITECTURE}}, rewrite: cast_up}
+  data: {random-tokens: {n: 2, length: 5}}
+run: {dtype: float32}
+methods: [alti_logit]
+checks: [{axiom: implementation_invariance, expect: {relative_gap.max: {le: 1e-3}}}]
+"""
+
+
+@pytest.mark.parametrize("architecture", ["gpt2", "llama"])
+def test_parts_in_a_higher_precision_change_only_the_rounding(
+    architecture: str, write_spec: Callable[[str], Path]
+) -> None:
+    checks = expand_file(write_spec(PRECISE.replace("ARCHITECTURE", architecture))).checks
+    runner = Runner()
+    assert all(runner.run(check).judgement.passed for check in checks)

@@ -179,6 +179,9 @@ def test_a_composite_is_a_method_too_and_can_be_built_on(forgetting: None) -> No
     entry = composite_method("test_fixed", attnlrp_composite())
     assert set(entry.options_model().model_fields) == {"engine"}
     assert entry.summary == "The rules of 'test_fixed'."
+    assert composite_of("test_fixed").entries == attnlrp_composite().entries
+    composite_method("test_damped", damped)
+    assert composite_of("test_damped", share=0.1).entries == damped(share=0.1).entries
     assert composite_of("attnlrp", epsilon=0.5).rule("linear", "", "") == RuleRef("epsilon", {"epsilon": 0.5})
     with pytest.raises(InputError, match="method 'loo' is not made of rules"):
         composite_of("loo")

@@ -146,3 +146,38 @@ def test_nothing_is_left_behind() -> None:
 def test_models_without_such_positions_are_refused(architecture: str) -> None:
     with pytest.raises(InputError, match="has neither"):
         axioms.attribute(tiny(architecture=architecture), given(IDS), target=0, method="pa_lrp")
+
+
+class Noting(torch.nn.Module):
+    """Hands a list to a part of it, which writes to it, beside what it hands to the tokens."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.llama = tiny(architecture="llama")
+        self.part = Part()
+
+    def get_input_embeddings(self) -> Any:
+        return self.llama.get_input_embeddings()  # type: ignore[operator]
+
+    def forward(self, **given: Any) -> Tensor:
+        logits: Tensor = self.llama(**given).logits[:, -1]
+        written: list[Tensor] = []
+        named: dict[str, Tensor] = {}
+        self.part(logits, written, named=named)
+        return written[0] + named["again"]
+
+
+class Part(torch.nn.Module):
+    """Returns nothing: it writes to what it is handed."""
+
+    def forward(self, x: Tensor, written: list[Tensor], *, named: dict[str, Tensor]) -> None:
+        written.append(x)
+        named["again"] = x
+
+
+def test_a_module_may_write_to_a_list_that_it_is_handed() -> None:
+    """Only what holds positions is handed over as a copy."""
+    noting = Noting()
+    found = axioms.attribute(noting, given(IDS), target=TARGET, method="pa_lrp").scores
+    wanted = axioms.attribute(noting.llama, given(IDS), target=TARGET, method="pa_lrp").scores
+    torch.testing.assert_close(found, 2 * wanted, rtol=0, atol=1e-12)

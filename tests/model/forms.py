@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -122,6 +123,22 @@ class Quantized(nn.Module):
         return F.linear(x, self.weight(), self.bias)
 
 
+class Rounded(nn.Module):
+    """Torch's linear layer of 8 bits by hand: what comes in is rounded to 7 or 8 bits over the range of the batch."""
+
+    def __init__(self, layer: Any) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(layer.weight().dequantize().double(), requires_grad=False)
+        self.bias = nn.Parameter(layer.bias().detach().double(), requires_grad=False)
+        self.steps = 255 if torch.backends.quantized.engine == "qnnpack" else 127
+
+    def forward(self, x: Tensor) -> Tensor:
+        low, high = x.min().clamp(max=0), x.max().clamp(min=0)
+        step = (high - low) / self.steps
+        zero = (-low / step).round()
+        return F.linear(((x / step).round() + zero).clamp(0, self.steps).sub(zero) * step, self.weight, self.bias)
+
+
 class Kernel(torch.autograd.Function):
     """The product of a quantized layer as a kernel of somebody's, with a gradient and without calls to be seen."""
 
@@ -167,11 +184,23 @@ def calling(call: Callable[[nn.Module, Tensor], Any]) -> Case:
     return vector(lambda plain: Around(plain, call))
 
 
-def text(change: Callable[[Any], nn.Module], architecture: str = "bert", given: Given | None = None) -> Case:
-    """A tiny language model, changed, beside itself as it was."""
-    plain = tiny(architecture=architecture)
+def text(
+    change: Callable[[Any], nn.Module] = lambda model: model,
+    architecture: str = "bert",
+    given: Given | None = None,
+    plain: Given | None = None,
+) -> Case:
+    """A tiny language model, changed, beside itself as it was, which is given the same unless `plain` is said."""
+    twin = tiny(architecture=architecture)
     given = TEXT if given is None else given
-    return Case(change(copy.deepcopy(plain)), given, plain, given)
+    return Case(change(copy.deepcopy(twin)), given, twin, given if plain is None else plain)
+
+
+def one_token(architecture: str) -> Case:
+    """Texts of one token, beside the same tokens in front of padding, which no token may see."""
+    ids = TEXT["input_ids"]
+    padded = {"input_ids": ids, "attention_mask": (torch.arange(ids.shape[1]) < 1).long().expand(ids.shape)}
+    return text(architecture=architecture, given={name: part[:, :1] for name, part in padded.items()}, plain=padded)
 
 
 def attention(need_weights: bool, dtype: torch.dtype) -> Case:
@@ -202,6 +231,15 @@ def quantized(bits: int, kind: type[Quantized] = Quantized) -> Case:
         return plain
 
     return vector(exchange, twin=dequantize)
+
+
+def quantized_by_torch() -> Case:
+    """Torch's own layers of 8 bits, whose products are of whole numbers, beside the same in floating point."""
+    quantization = pytest.importorskip("torch.ao.quantization")
+    model = quantization.quantize_dynamic(network().float(), {nn.Linear}, dtype=torch.qint8)
+    twin = network()
+    twin.first, twin.last = Rounded(model.first), Rounded(model.last)  # type: ignore[assignment]
+    return Case(model, FEATURES.float(), twin, FEATURES)
 
 
 def compiled(plain: nn.Module) -> nn.Module:

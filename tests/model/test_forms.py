@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -17,6 +18,7 @@ from torch import nn
 import axioms
 from axioms.core.errors import AxiomsError, InputError
 from axioms.model.forms import CONSTANT, gradient_of
+from axioms.subjects.models.tiny import tiny
 from tests.model import forms
 from tests.model.forms import Case
 
@@ -88,6 +90,13 @@ FORMS: dict[str, Form] = {
         RULES,
         "no rule covers 'Kernel'.*custom autograd function",
     ),
+    "... by torch's `quantize_dynamic`": Form(
+        (forms.quantized_by_torch,),
+        "refused: its kernels have no gradient, so dequantize the model; `loo` works",
+        GRADIENTS,
+        "no rule covers 'linear_dynamic'|in a way that can be differentiated.*a kernel without a gradient.*loo",
+        bound=1e-5,
+    ),
     "returns a tuple or list": Form(
         (
             partial(forms.calling, lambda inner, x: (inner(x), x)),
@@ -106,7 +115,7 @@ FORMS: dict[str, Form] = {
     "inputs made under `torch.inference_mode()`": Form(
         (
             partial(forms.vector, given=forms.under_inference),
-            lambda: forms.text(lambda model: model, given=forms.under_inference(forms.TEXT)),
+            lambda: forms.text(given=forms.under_inference(forms.TEXT), plain=forms.TEXT),
         )
     ),
     "weights made under `torch.inference_mode()`": Form(
@@ -143,10 +152,7 @@ FORMS: dict[str, Form] = {
         bound=0.1,
     ),
     "texts of one token": Form(
-        (
-            partial(forms.text, lambda model: model, "bert", {name: part[:, :1] for name, part in forms.TEXT.items()}),
-            partial(forms.text, lambda model: model, "llama", {name: part[:, :1] for name, part in forms.TEXT.items()}),
-        ),
+        tuple(partial(forms.one_token, architecture) for architecture in ("bert", "llama")),
         "works; `loo` of the only token is 0 where nothing is left to attend to",
     ),
     "an empty batch, or no features": Form(
@@ -237,8 +243,11 @@ def test_a_form_has_the_numbers_of_its_twin_or_is_refused(name: str) -> None:
 
 def _compare(case: Case, method: str, bound: float) -> None:
     ours = axioms.attribute(case.model, case.given, method=method).scores.double()
-    twins = axioms.attribute(case.twin, case.plain, method=method).scores.double()
-    torch.testing.assert_close(ours, twins, rtol=0, atol=bound * float(twins.abs().max()), equal_nan=False)
+    twin = axioms.attribute(case.twin, case.plain, method=method)
+    twins, padding = twin.scores.double().split([ours.shape[1], twin.scores.shape[1] - ours.shape[1]], dim=1)
+    assert not padding.any()
+    rounding = 10 * torch.finfo(twin.output.dtype).eps * float(twin.output.abs().max())
+    torch.testing.assert_close(ours, twins, rtol=0, atol=bound * float(twins.abs().max()) + rounding, equal_nan=False)
 
 
 def test_under_inference_mode_the_numbers_are_the_same() -> None:
@@ -247,6 +256,26 @@ def test_under_inference_mode_the_numbers_are_the_same() -> None:
         plain = axioms.attribute(case.model, case.given, method=method).scores
         with torch.inference_mode():
             torch.testing.assert_close(axioms.attribute(case.model, case.given, method=method).scores, plain)
+
+
+@pytest.mark.parametrize("architecture", ["bert", "llama"])
+def test_leaving_out_the_only_token_takes_nothing(architecture: str) -> None:
+    """A text that is removed altogether keeps its ends, which this token is."""
+    given = {name: part[:, :1] for name, part in forms.TEXT.items()}
+    found = axioms.attribute(tiny(architecture=architecture), given, method="loo")
+    assert torch.equal(found.scores, torch.zeros(2, 1, dtype=torch.float64))
+    assert bool(found.output.any())
+
+
+@pytest.mark.parametrize("method", ["loo", "attnlrp"])
+def test_torchs_fast_path_is_taken_where_no_rule_must_see_the_calls(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layer = Mock(wraps=torch._transformer_encoder_layer_fwd)
+    monkeypatch.setattr(torch, "_transformer_encoder_layer_fwd", layer)
+    case = forms.encoder(False, f32)
+    axioms.attribute(case.model, case.given, method=method)
+    assert layer.called == (method == "loo")
 
 
 @pytest.mark.parametrize("model", [lambda features: features, "model.pt", None])

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 import axioms
 from axioms.model import prefix
+from axioms.model import probe as probing
 from axioms.model.inputs import Inputs, read_inputs
 from axioms.model.module import Model
 from axioms.model.notes import taking_notes
@@ -83,11 +84,15 @@ def test_loo_is_captums_feature_ablation(architecture: str, side: str) -> None:
 
 
 @pytest.mark.parametrize("architecture", ["gpt2", "llama", "gemma3"])
-def test_tokens_before_a_removal_are_not_computed_again(architecture: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("length", [14, 20])
+def test_tokens_before_a_removal_are_not_computed_again(
+    architecture: str, length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model: Any = tiny(architecture=architecture)
     tokens: list[int] = []
     monkeypatch.setitem(OVERHEAD, "cpu", 0)
-    ids = torch.randint(3, 40, (1, 14), generator=torch.Generator().manual_seed(0))
+    monkeypatch.setattr(probing, "MANY", length + 1)  # no look at the tail
+    ids = torch.randint(3, 40, (1, length), generator=torch.Generator().manual_seed(0))
     model.get_input_embeddings().register_forward_hook(
         lambda module, args, output: tokens.append(output[..., 0].numel())
     )
@@ -95,7 +100,7 @@ def test_tokens_before_a_removal_are_not_computed_again(architecture: str, monke
     assert attribution.notes == ()
     # Its embeddings, the text, the trial as a whole pass, and what follows each removed token; of the last, which is
     # read, the token itself.
-    assert sum(tokens) == 3 * 14 + sum(range(1, 14)) + 1
+    assert sum(tokens) == 3 * length + sum(range(1, length)) + 1
 
 
 def test_a_walk_reuses_prefixes_too() -> None:

@@ -36,8 +36,10 @@ def test_the_outputs_are_the_same(architecture: str) -> None:
         assert tail._TAILS[model.module]  # nothing fell back
 
 
-def test_the_last_layer_is_computed_for_one_token() -> None:
+@pytest.mark.parametrize("texts", [1, 3])
+def test_the_last_layer_is_computed_for_one_token(texts: int) -> None:
     model, inputs = prepared("bert")
+    inputs = inputs.rows(0, texts)
     module: Any = model.module
     shapes: list[torch.Size] = []
     dense = module.bert.encoder.layer[-1].intermediate.dense
@@ -52,7 +54,7 @@ def test_the_last_layer_is_computed_for_one_token() -> None:
         dense.forward = noting
         short(inputs)
         model(inputs)
-    assert shapes == [(3, 1), (3, 8)]
+    assert shapes == [(texts, 1), (texts, 8)]
     assert not any(part._forward_hooks or part._forward_pre_hooks for part in module.modules())
 
 
@@ -86,6 +88,18 @@ def test_a_tail_that_is_none_after_all_is_noticed() -> None:
         tail._TAILS[module] = {"linear": "first"}
         torch.testing.assert_close(tail.TailModel(module)(inputs), model(inputs), rtol=0, atol=0)
         assert tail._TAILS[module] == {}
+
+
+def test_one_text_of_which_more_is_read_is_enough_to_cut_nothing() -> None:
+    """Of the first text the token is read that the tail leaves, of the second another."""
+    torch.manual_seed(0)
+    module, ids = Largest().double(), torch.tensor([[30, 1, 2, 3, 9, 4], [1, 2, 3, 4, 5, 6]])
+    model, inputs = Model(module), read_inputs(module, {"input_ids": ids, "attention_mask": torch.ones_like(ids)})
+    with model.at_rest(), torch.no_grad():
+        for rows, stays in ((inputs.rows(0, 1), True), (inputs, False)):
+            tail._TAILS[module] = {"linear": "first"}
+            torch.testing.assert_close(tail.TailModel(module)(rows), model(rows), rtol=0, atol=1e-15)
+            assert bool(tail._TAILS[module]) is stays
 
 
 RULED = "gradient_x_input attnlrp cp_lrp lrp_epsilon lrp_gamma lrp_alpha1_beta0 degree_lrp".split()
@@ -135,6 +149,34 @@ def test_a_token_that_is_read_elsewhere_is_noticed(method: str, monkeypatch: pyt
     assert tail._TAILS[module] == {}
     torch.testing.assert_close(found.scores, plain.scores, rtol=0, atol=0)
     torch.testing.assert_close(found.output, plain.output, rtol=0, atol=0)
+    assert float(found.scores[0, 4].abs()) > 0, "the token that is read"
+
+
+class FirstAndLargest(Largest):
+    """Reads one map at the first token, and another at the token with the largest number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.other = nn.Linear(4, 4)
+
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        hidden = self.embedding(input_ids)
+        largest = self.linear(hidden)[torch.arange(len(hidden)), input_ids.argmax(dim=1)]
+        return self.out(self.other(hidden)[:, 0] + largest)
+
+
+def test_one_map_that_is_read_elsewhere_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    module = FirstAndLargest().double()
+    ids = torch.tensor([[9, 1, 2, 3, 30, 4], [1, 2, 3, 4, 5, 6]])
+    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    plain = axioms.attribute(module, inputs, method="gradient_x_input")
+    with Model(module).at_rest():
+        assert find_tail(Model(module), read_inputs(module, inputs)) == {"linear": "first", "other": "first"}
+    monkeypatch.setattr(tail, "MANY", 1)
+    found = axioms.attribute(module, inputs, method="gradient_x_input")
+    assert tail._TAILS[module] == {}
+    torch.testing.assert_close(found.scores, plain.scores, rtol=0, atol=0)
     assert float(found.scores[0, 4].abs()) > 0, "the token that is read"
 
 

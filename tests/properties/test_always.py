@@ -427,7 +427,7 @@ ALL = {"loo", "gradient_x_input", "integrated_gradients", "attnlrp", "cp_lrp", "
 """Methods that exist for every model."""
 
 
-EVERY_ONE = {"bert", "llama", "mamba"}
+EVERY_ONE = {"bert", "llama"}
 """Families on which the smoke tier tries every method; the others have three, and the rest in the full tier."""
 FULL_TIER = {"loo_budget"}
 """Methods that the smoke tier has no time for: tests/methods/test_budget.py asks the same of BERT and Llama."""

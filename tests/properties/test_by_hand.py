@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -398,6 +399,13 @@ def test_a_sum_of_outputs_and_the_way_back() -> None:
     assert path_antisymmetry(side)["relative_gap"].max() == 0
     side, _ = points(method=lambda model, inputs, target: inputs.features.abs())
     np.testing.assert_allclose(path_antisymmetry(side)["relative_gap"], 2.0)
+
+
+@pytest.mark.parametrize("change", [{"slot": "inputs_embeds"}, {"removal": Removal(kind="mean_embedding")}])
+def test_there_is_no_way_back_but_from_zero_and_of_what_a_model_is_given_first(change: Any) -> None:
+    side, _ = make_side(Three(), replace(Inputs(POINTS.clone()), **change), TARGET)
+    with pytest.raises(NotDefined, match="a change of origin is for features that are the model's first argument"):
+        path_antisymmetry(side)
 
 
 def test_neighbours_and_the_relevance_there() -> None:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from axioms.core.errors import InputError
 from axioms.core.registry import METHODS
+from axioms.model import packing, probe
 from axioms.run.runner import Result, Runner
 from axioms.spec import expand_file
 
@@ -193,6 +194,26 @@ checks:
 """
     runner = Runner()
     assert all(runner.run(check).judgement.passed for check in expand_file(write_spec(text)).checks)
+
+
+def test_ranks_do_not_depend_on_how_many_removals_share_a_pass(
+    write_spec: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Texts of four tokens, so that sets are drawn twice: equal answers must tie, whatever rounding makes of them."""
+    text = """claim: c
+subject: {model: {tiny: {architecture: bert}}, data: {random-tokens: {n: 6, length: 4}}}
+run: {dtype: float64}
+methods: [loo, random]
+checks: [{axiom: {lds: {samples: 32}}, record: [spearman.mean]}]
+"""
+    found = []
+    for tokens, worthwhile in ((16, 1000), (2048, 1000), (2048, 0)):
+        monkeypatch.setitem(probe.TOKENS, "cpu", tokens)
+        monkeypatch.setattr(packing, "WORTHWHILE", worthwhile)
+        runner = Runner()
+        found.append([value(runner.run(check), "spearman.mean") for check in expand_file(write_spec(text)).checks])
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
 
 
 @pytest.mark.parametrize(

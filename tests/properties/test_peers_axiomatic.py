@@ -51,7 +51,7 @@ def test_null_player_is_what_quantus_counts() -> None:
     theirs = quantus.NonSensitivity(features_in_step=1, perturb_baseline=0.0, **quiet())
     kept, broken = make_side(Sum(), "loo"), make_side(Sum(), "random")
     assert list(evaluate(theirs, kept)) == [0] * COUNT
-    assert measured(kept, "null_player", "on_null").max() == 0
+    assert measured(kept, "null_player", "on_null").max() < 1e-12  # two sums of the same numbers, rounded
     scores = np.abs(broken.scores)  # a negative score is no relevance to Quantus
     assert list(evaluate(theirs, broken, a_batch=scores.reshape(IMAGES))) == [1] * COUNT
     assert measured(broken, "null_player", "on_null").min() > 0

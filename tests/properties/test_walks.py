@@ -16,6 +16,7 @@ from axioms.core.entries import Method
 from axioms.core.errors import InputError
 from axioms.core.registry import METHODS
 from axioms.engine.attribution import Attribution
+from axioms.model import packing
 from axioms.model.module import Model
 from axioms.properties.helpers.views import SideView
 from axioms.properties.helpers.walks import GRID, ranks, stops
@@ -153,6 +154,7 @@ def test_both_axioms_share_the_walk_and_the_same_question_is_put_once(
     case = runner.executor.worker.cases.case(Address(checks[0].subject, checks[0].run, file), 0)
     case.view(checks[0].method, "model").bench.attribution()
     monkeypatch.setattr(Model, "__call__", counting)
+    monkeypatch.setattr(packing, "WORTHWHILE", 1000)  # nothing is tried twice to see whether texts can be closed up
     for check in checks:
         runner.run(check)
     # Each text of n tokens: n - 1 questions each way and one with nothing left; of one token that one alone.

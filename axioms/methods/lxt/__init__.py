@@ -91,7 +91,7 @@ def _run(python: str, folder: Path, name: str) -> None:
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     command = [python, str(script), str(folder)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
     except OSError as error:
         raise MissingPackage(f"lxt:{name} cannot run: {PYTHON}={python}: {error.strerror}. Make one: {HOW}.") from None
     if not (folder / "answer.json").is_file():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import random
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -81,12 +80,14 @@ def _hooks(module: nn.Module) -> Iterator[tuple[str, Any]]:
 
 
 def _code(module: nn.Module) -> Iterator[tuple[str, Any]]:
+    from axioms.model.code import files_of
+
     for name, part in module.named_modules():
         yield name, (type(part).forward, vars(part).get("forward"))
-    for file in {type(part).__module__ for part in module.modules()} | {"torch.nn.functional"}:
-        for name, value in vars(sys.modules[file]).items():
+    for file in files_of(module):
+        for name, value in vars(file).items():
             if callable(value):
-                yield f"{file}.{name}", value
+                yield f"{file.__name__}.{name}", value
 
 
 def _globals() -> Iterator[tuple[str, Any]]:

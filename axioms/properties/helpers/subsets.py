@@ -69,13 +69,18 @@ def drops(side: SideView, chosen: Flags, target: Target) -> Values:
     import torch
 
     from axioms.model.probe import probe
+    from axioms.model.removals import BY_MASK, last_resort
 
     units, device = side.units(), side.inputs.features.device
     count, sets = chosen.shape[:2]
-    number = np.broadcast_to(np.maximum(units.number, 0)[:, None, :], (count, sets, units.number.shape[1]))
-    removed = np.take_along_axis(chosen, number, axis=2) & (units.number >= 0)[:, None, :]
+    rows = zip(chosen, units.number, strict=True)
+    removed = np.stack([of_example[:, number] & (number >= 0) for of_example, number in rows])
     example = torch.arange(count, device=device).repeat_interleave(sets)
     gone = torch.from_numpy(removed.reshape(count * sets, -1)).to(device)
+    if side.inputs.removal.kind in BY_MASK:
+        gone &= ~last_resort(side.inputs.select(example), gone)
+    # A set that was drawn twice is asked once: rounding would rank two answers to one question.
+    asked, place = torch.cat((example.unsqueeze(1), gone.long()), dim=1).unique(dim=0, return_inverse=True)
     with side.model.at_rest():
-        (values,) = probe(side.model, side.inputs, [target], example, gone)
-    return as_numpy(target(side.side.outputs))[:, None] - as_numpy(values).reshape(count, sets)
+        (values,) = probe(side.model, side.inputs, [target], asked[:, 0], asked[:, 1:].bool())
+    return as_numpy(target(side.side.outputs))[:, None] - as_numpy(values[place]).reshape(count, sets)

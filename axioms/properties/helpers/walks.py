@@ -119,7 +119,7 @@ def _walks(side: SideView, units: Units, orders: list[Numbers], step: int, answe
 
 def _places(units: Units, order: Numbers) -> Numbers:
     """Return when each feature is removed: examples x features; never, if it is no candidate."""
-    place = np.take_along_axis(order, np.maximum(units.number, 0), axis=1)
+    place = order[np.arange(len(order))[:, None], np.maximum(units.number, 0)]
     return np.where(units.number < 0, np.iinfo(np.int64).max, place)
 
 

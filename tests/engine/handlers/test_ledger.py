@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import math
+import weakref
 from typing import Any
 
 import pytest
@@ -277,3 +280,20 @@ def test_rules_without_options_close_too() -> None:
         found = axioms.attribute(model, given, target=0, method="lrp", base="plain", rules=[*rules, *more], ledger=True)
         assert found.ledger is not None
         assert abs(found.ledger.unexplained) < 1e-9 * abs(found.ledger.output)
+
+
+def test_a_value_that_is_listened_to_is_let_go_of() -> None:
+    """Its hook holds its number and not itself, a circle that would wait for the collector."""
+    gc.disable()
+    try:
+        with ledger.recording() as book:
+            x = torch.ones(2, requires_grad=True)
+            value = x.exp()
+            seen = weakref.ref(value)
+            book._listen(ledger.LedgerEntry("", "exp", "gradient"), value, {})
+            value.sum().backward()
+            assert book.entries[0].arrived == pytest.approx(2 * math.e)
+            del value
+            assert seen() is None
+    finally:
+        gc.enable()
