@@ -44,6 +44,13 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AXIOMS_FRESH", "1")
 
 
+@pytest.fixture(autouse=True)
+def at_a_desk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs inside tests print what they print at a desk: where CI is set, pytest tells each failure a second time."""
+    for variable in ("CI", "BUILD_NUMBER"):
+        monkeypatch.delenv(variable, raising=False)
+
+
 @pytest.fixture
 def replace_rule(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[..., Any]], None]:
     """Put another function in the place of a rule's."""

@@ -15,7 +15,7 @@ RULE = (
     "value if parts == 1 else gradients.scale_gradient(value, gradients.stabilized(value, parts, epsilon))",
     "value if parts == 1 else gradients.scale_gradient(value, 1.01 * gradients.stabilized(value, parts, epsilon))",
 )
-STEPS = ("axioms/methods/gradient.py", "steps: int = 20,", "steps: int = 19,")
+STEPS = ("axioms/methods/gradient.py", "steps: Nodes = 20,", "steps: Nodes = 19,")
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ SOURCES = ("engine", "methods", "model", "properties", "rewrites", "verdict")
 NOTICING = (
     *(f"tests/{name}" for name in (*SOURCES, "search", "core", "spec")),
     "tests/test_faults.py",
+    "tests/run/test_changed_models.py",
     *(f"specs/{name}.yaml" for name in ("activation", "always", "axioms_completeness", "axioms_input_units")),
     *(f"specs/axioms_{name}.yaml" for name in ("linearity", "null_player", "sensitivity", "symmetry")),
     *(f"specs/{name}.yaml" for name in ("axioms_target_sensitivity", "engines", "faithfulness", "known_answers")),

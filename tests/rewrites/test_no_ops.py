@@ -12,7 +12,7 @@ from torch import Tensor, nn
 import axioms
 from axioms.model.inputs import Inputs
 from axioms.rewrites.apply import checked_rewrite
-from axioms.rewrites.no_ops import _review
+from axioms.rewrites.no_ops import _renew_by_identities, _review
 
 NO_OPS = ("insert_views", "insert_identities")
 
@@ -82,18 +82,38 @@ def test_every_dtype_stays_as_it_is(name: str, dtype: torch.dtype) -> None:
     torch.testing.assert_close(*scores)
 
 
+class Named(torch.overrides.TorchFunctionMode):
+    """Notes the names of the calls that are made."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__()
+        self.names = names
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.append(getattr(func, "__name__", ""))
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
+def test_an_identity_is_made_of_the_calls_that_it_says(shape: tuple[int, ...]) -> None:
+    """x * 1, x / 1, x + 0, two casts and a concatenation of one: a rule that is wrong about any of them must tell."""
+    x = torch.randn(shape)
+    names: list[str] = []
+    with Named(names):
+        same = _renew_by_identities(x)
+    calls = [name for name in names if name in ("mul", "div", "add", "sub", "to", "cat")]
+    assert calls == ["mul", "div", "add", "to", "to", *(["cat"] if shape else [])]
+    assert torch.equal(same, x)
+    assert same.dtype == x.dtype
+
+
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3), (2, 3, 4)])
 def test_a_view_is_made_by_way_of_others(shape: tuple[int, ...]) -> None:
     """Dimensions that come and go, all of it by an index, and a transposition there and back."""
     x = torch.randn(shape)
     names: list[str] = []
 
-    class Named(torch.overrides.TorchFunctionMode):
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            names.append(getattr(func, "__name__", ""))
-            return func(*args, **(kwargs or {}))
-
-    with Named():
+    with Named(names):
         viewed = _review(x)
     assert {"unsqueeze", "squeeze", "__getitem__"} <= set(names)
     assert names.count("transpose") == 2

@@ -95,6 +95,12 @@ def linear(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return ((q @ k.transpose(-2, -1)) @ v).transpose(1, 2).flatten(2)
 
 
+def among_channels(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Channels attend to channels, over all tokens: what is weighed is no vector of a token."""
+    q, k, v = (part.transpose(-2, -1) for part in (q, k, v))
+    return ((q @ k.transpose(-2, -1)).softmax(-1) @ v).permute(0, 3, 1, 2).flatten(2)
+
+
 def read_twice(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return sdpa(q, k, v) + q.transpose(1, 2).flatten(2)
 
@@ -135,11 +141,31 @@ def test_however_it_is_written(split: str, attend: Callable[..., Tensor]) -> Non
             apply_rewrite(name, {}, model, inputs)
 
 
-@pytest.mark.parametrize("attend", [linear, read_twice, out_of_order])
+@pytest.mark.parametrize("attend", [linear, among_channels, read_twice, out_of_order])
 def test_what_is_something_else_is_left_alone(attend: Callable[..., Tensor]) -> None:
     model = Block(*SPLITS["separate"], attend).double().eval()
     with pytest.raises(NotApplicable, match="no attention block"):
         apply_rewrite("permute_heads", {}, model, read_inputs(model, X))
+
+
+def test_a_block_is_found_beside_attention_among_channels() -> None:
+    """What is no block does not hide those that are."""
+    other = Block(*SPLITS["separate"], among_channels).double().eval()
+    other.read = nn.Linear(SIZE, SIZE).double()
+    block = Block(*SPLITS["separate"], sdpa).double().eval()
+
+    class After(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.other, self.block = other, block
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.block(x + self.other(x).unsqueeze(1))
+
+    model = After()
+    with example_of(read_inputs(model, X)):
+        (found,) = attentions(model)
+    assert found.path == "block.last"
 
 
 def test_layers_that_two_blocks_share_are_left_alone() -> None:

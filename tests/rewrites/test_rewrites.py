@@ -187,3 +187,25 @@ def test_reordering_and_padding_come_back() -> None:
     assert torch.equal(moved.restore(moved.inputs.features), inputs.features)
     longer = apply_rewrite("pad_batch", {"by": 2}, module, inputs).moved
     assert torch.equal(longer.inputs.features[:, : longer.length], inputs.features)
+
+
+class InTwoDtypes(nn.Module):
+    """Computes in float32 but for its last map, as a model may whose head is more exact."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.last = nn.Linear(4, 6), nn.Linear(6, 3).double()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden: torch.Tensor = nn.functional.silu(self.first(x.to(self.first.weight.dtype)))
+        return self.last(hidden.double())
+
+
+def test_a_model_of_two_dtypes_is_compared_in_float64_throughout() -> None:
+    """In float32 silu(x) and x sigmoid(x) differ by more than a rewrite may change."""
+    module = InTwoDtypes()
+    inputs = Inputs(torch.randn(3, 4, generator=torch.Generator().manual_seed(0)))
+    _, gap = checked_rewrite("written_silu", {}, module, inputs, 8)
+    assert gap < 1e-14
+    assert [weight.dtype for weight in module.parameters()] == [torch.float32] * 2 + [torch.float64] * 2

@@ -85,3 +85,15 @@ def test_where_they_do_not_apply() -> None:
         checked_rewrite("input_shift", {}, model, read_inputs(model, random_tokens(n=2, length=4).inputs), 2)
     with pytest.raises(InputError, match="not 0"):
         checked_rewrite("input_scale", {"by": 0.0}, nn.Linear(2, 1).double(), Inputs(torch.ones(1, 2).double()), 1)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("width", [1, 3])
+def test_a_shift_is_in_the_bias_that_a_layer_has_or_gets(width: int, bias: bool) -> None:
+    """g(x + by) = f(x), of a layer with a single input too."""
+    torch.manual_seed(0)
+    model, x = nn.Linear(width, 2, bias=bias).double(), torch.rand(4, width, dtype=torch.float64)
+    rewritten, gap = checked_rewrite("input_shift", {"by": 3.0}, model, Inputs(x), 4)
+    assert gap < 1e-12
+    assert isinstance(rewritten.module, nn.Linear)
+    torch.testing.assert_close(rewritten.module(x + 3.0), model(x))

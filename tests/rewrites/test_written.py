@@ -8,7 +8,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from axioms.rewrites.written import written_attention, written_gelu
+import axioms
+from axioms.engine.where import is_activation
+from axioms.rewrites.written import written_attention, written_gelu, written_silu
 from axioms.subjects.models.tiny import tiny
 
 
@@ -55,3 +57,23 @@ def test_an_eager_model_is_told_to_call_attention_which_is_then_written_out() ->
     names = calls(rewritten, input_ids=ids)
     assert "einsum" in names
     assert "softmax" in names
+
+
+def test_what_is_written_out_is_no_activation_of_its_own() -> None:
+    """Each call gets its own rule, as where the model itself makes it: the gate's is stopped."""
+
+    class Inline(nn.Sequential):
+        def forward(self, x: Tensor) -> Tensor:
+            hidden = self[0](x)
+            out: Tensor = self[2](hidden * torch.sigmoid(hidden))
+            return out
+
+    torch.manual_seed(0)
+    parts = [nn.Linear(3, 4).double(), nn.SiLU(), nn.Linear(4, 2).double()]
+    plain, inline, x = nn.Sequential(*parts), Inline(*parts), torch.randn(5, 3, dtype=torch.float64)
+    assert is_activation(plain[1])
+    written = written_silu(plain)
+    assert not is_activation(written.get_submodule("1"))
+    rules = [{"on": "gate", "rule": "stop"}]
+    relevance = [axioms.attribute(model, x, method="lrp", rules=rules).scores for model in (written, inline)]
+    torch.testing.assert_close(relevance[0], relevance[1], rtol=0, atol=1e-12)
