@@ -49,6 +49,12 @@ from finetune import Review, batches, locate_reviews, overlap_with, training_row
 CUTS = (2, 4, 6, 8, 10, 12)
 STEPS, RATE, BATCH = 600, 1e-3, 128
 """Of Adam, for a head on frozen layers."""
+PAIRS = {
+    "tuned against pretrained layers, both read at the mean": ("cut after 12", "head alone"),
+    "all layers against adapters, both read at the first token": ("all layers", "adapters"),
+    "first token against mean, all layers tuned": ("all layers", "cut after 12"),
+}
+"""Forms that differ in little else; docs/results/twelve_layers.md says in what."""
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 Rows = list[Review]
 
@@ -204,12 +210,16 @@ def row_of(name: str, found: dict[str, Any]) -> str:
 def within(found: dict[str, Any]) -> str:
     """Return the rank correlations of the gap with entropy and length, over the sentences of one form."""
     values = {key: np.array(numbers) for key, numbers in found["values"].items()}
-    gap = values["cp_lrp"] - values["attnlrp"]
-    parts = []
+    gap, parts = gap_of(found), []
     for key in ("entropy", "tokens"):
         test = spearmanr(gap, values[key])
         parts.append(f"{key} {test.statistic:+.2f} (p {test.pvalue:.2g})")
     return ", ".join(parts)
+
+
+def gap_of(found: dict[str, Any]) -> Numbers:
+    """Return CP-LRP minus AttnLRP in r, sentence by sentence."""
+    return np.array(found["values"]["cp_lrp"]) - np.array(found["values"]["attnlrp"])
 
 
 def main() -> None:
@@ -244,6 +254,10 @@ def main() -> None:
     known = {name: arguments.folder / f"{name.replace(' ', '_')}_{arguments.n}.json" for name in forms}
     results = {name: json.loads(file.read_text()) for name, file in known.items() if file.is_file()}
     print(*(row_of(name, found) for name, found in results.items()), sep="\n")
+    print("\nchange of the gap, on the same sentences:")
+    for what, (one, other) in PAIRS.items():
+        if one in results and other in results:
+            print(f"{what}: {with_interval(gap_of(results[one]) - gap_of(results[other]))}")
     print("\nrank correlation of a sentence's gap with its entropy and its length:")
     print(*(f"{name}: {within(found)}" for name, found in results.items()), sep="\n")
 
