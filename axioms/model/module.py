@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from axioms.core.dtypes import keep_float64
 from axioms.core.errors import AxiomsError, InputError, ModelFailed, said
+from axioms.core.products import fast_products
 from axioms.model.forms import check_weights, uncompiled, without_backward_hooks
 from axioms.model.inputs import EMBEDDINGS, Inputs, input_embedding
 from axioms.model.parts import Parts, holding
@@ -90,7 +91,7 @@ class Model:
         """
         with lock_of(self.module), holding(self.module) as parts:
             check_weights(parts)
-            with uncompiled(), without_backward_hooks(parts):
+            with uncompiled(), without_backward_hooks(parts), fast_products(parts.parameters):
                 yield from self._at_rest(parts)
 
     def _at_rest(self, parts: Parts) -> Iterator[None]:
