@@ -69,7 +69,8 @@ class Kept:
 def _contents(value: Any, depth: int) -> Any:
     """Return what a value contains: the numbers of a tensor, the items of a container; None for all else."""
     if isinstance(value, Tensor):  # parameters are watched where they belong
-        return None if value.is_meta or isinstance(value, nn.Parameter) else value.detach().clone()
+        is_read = not (value.is_meta or value.is_nested or isinstance(value, nn.Parameter))
+        return value.detach().clone() if is_read else None
     if depth == 0:
         return None
     if isinstance(value, dict):
@@ -87,6 +88,8 @@ def same_values(tensor: Tensor, before: Tensor) -> bool:
     """Tell whether a tensor has the dtype, shape, device and numbers of another, of which some may be no numbers."""
     if (tensor.dtype, tensor.shape, tensor.device) != (before.dtype, before.shape, before.device):
         return False
+    if tensor.layout != torch.strided:  # torch compares no others
+        return tensor.layout == before.layout and same_values(tensor.to_dense(), before.to_dense())
     return torch.equal(tensor, before) or bool(((tensor == before) | ((tensor != tensor) & (before != before))).all())
 
 

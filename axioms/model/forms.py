@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from axioms.core.errors import InputError
+from axioms.core.errors import InputError, ModelFailed
 
 if TYPE_CHECKING:
     from axioms.model.parts import Parts
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 CONSTANT = """the model's output does not depend on the features in a way that can be differentiated: its forward pass \
 detaches them, turns gradients off, leaves torch or uses a kernel without a gradient; let it not, or use a method that \
 needs no gradient, such as loo."""
+RECOMPUTED = """gradient checkpointing calls parts of the model anew in the backward pass, where no rule reaches them; \
+turn it off, and other hooks on saved tensors, or use a method that is not made of rules, such as loo or \
+gradient_x_input."""
 BACKWARD_HOOKS = ("_backward_hooks", "_backward_pre_hooks")
 
 
@@ -99,6 +102,22 @@ def without_backward_hooks(parts: Parts) -> Iterator[None]:
     finally:
         for module, name, hooks in hooked:
             module.__dict__[name] = hooks
+
+
+@contextmanager
+def without_recomputation() -> Iterator[None]:
+    """Refuse gradient checkpointing until the end of the block.
+
+    What it computes again in the backward pass is computed without the modes of the forward pass, and takes the place
+    of what those made.
+    """
+    try:
+        with torch.autograd.graph.disable_saved_tensors_hooks(RECOMPUTED):
+            yield
+    except (ModelFailed, RuntimeError) as error:
+        if RECOMPUTED in f"{error} {error.__cause__}":
+            raise InputError(RECOMPUTED) from error
+        raise
 
 
 def usable(value: Any) -> Any:

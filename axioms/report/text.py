@@ -13,8 +13,8 @@ from axioms.record import ClaimNumber, Comparison, Quantity
 SYNTAX = re.compile(
     r"\\(?=[!-/:-@\[-`{-~]|$)"  # a backslash that would take the meaning from what follows
     r"|<(?=[A-Za-z/!?])|&(?=#?\w+;)|\](?=[(\[:])|\|"  # tags, entities, links, cells
-    r"|[*~](?=\S)|(?<!\w)_(?=\S)"  # emphasis
-    r"|^(?:[#>]|[-+*](?=[\s-])|`(?=``))"  # headings, quotations, lists, blocks of code
+    r"|[*~](?=\S)|(?<![^\W_])_(?=\S)"  # emphasis
+    r"|^(?:[#>]|[-+*](?=[\s-])|`(?=``)|\d{1,9}[.)](?=\s))"  # headings, quotations, lists, blocks of code
 )
 """Where Markdown would begin something."""
 Row = list[str]
@@ -160,4 +160,4 @@ def markdown(header: Row, rows: Sequence[Row]) -> list[str]:
 
 def as_markdown(text: str) -> str:
     """Return one line of Markdown that shows a text: nothing but code between backticks begins in it."""
-    return SYNTAX.sub(r"\\\g<0>", " ".join(printable(text).split()))
+    return SYNTAX.sub(lambda found: f"{found[0][:-1]}\\{found[0][-1]}", " ".join(printable(text).split()))

@@ -15,10 +15,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import axioms
 from axioms.core import products
 from axioms.core.products import FastProducts, fast_products
+from tests.model.forms import checkpointed_alike
 
 ROWS, WIDTH, OUT = 48, 256, 512
 HERE = pytest.mark.skipif(
-    not products._is_faster_here(), reason="this processor has no AVX-512, so that torch's own products are used"
+    not products._is_faster_here(),
+    reason="oneDNN is not known to be faster here, so that torch's own products are used",
 )
 
 
@@ -35,6 +37,21 @@ INPUTS: dict[str, Callable[[], Tensor]] = {
     "every second": lambda: drawn(ROWS, 2 * WIDTH)[:, ::2],
     "expanded": lambda: drawn(1, WIDTH).expand(ROWS, WIDTH),
     "four dimensions": lambda: drawn(2, 2, ROWS // 4, WIDTH),
+}
+
+
+WEIGHTS: dict[str, Callable[[], Tensor]] = {
+    "rows first": lambda: WEIGHT,
+    "columns first": lambda: drawn(WIDTH, OUT).t(),
+    "every second": lambda: drawn(OUT, 2 * WIDTH)[:, ::2],
+    "expanded": lambda: drawn(1, WIDTH).expand(OUT, WIDTH),
+}
+BIASES: dict[str, Callable[[], Tensor]] = {
+    "whole": lambda: BIAS,
+    "every second": lambda: drawn(2 * OUT)[::2],
+    "a column": lambda: drawn(OUT, 3)[:, 1],
+    "expanded": lambda: drawn(1).expand(OUT),
+    "a part": lambda: drawn(2 * OUT)[OUT:],
 }
 
 
@@ -79,6 +96,24 @@ def test_values_and_gradients_are_those_of_float64(layout: str, biased: bool) ->
 
 
 @HERE
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("weight", WEIGHTS)
+def test_whatever_the_layout_of_weight_and_bias(weight: str, bias: str) -> None:
+    x, w, b = drawn(ROWS, WIDTH), WEIGHTS[weight](), BIASES[bias]()
+    wide = x.double().requires_grad_()
+    wanted = F.linear(wide, w.double(), b.double())
+    with Counting() as counting, FastProducts():
+        value = F.linear(x.requires_grad_(), w, b)
+        without_graph = F.linear(x.detach(), w, b)
+    assert counting.calls == 0
+    assert near(value, wanted)
+    assert near(without_graph, wanted)
+    pulled = drawn(ROWS, OUT, seed=3)
+    expected = torch.autograd.grad(wanted, wide, pulled.double())[0]
+    assert near(torch.autograd.grad(value, x, pulled)[0], expected)
+
+
+@HERE
 def test_the_layout_of_gpt2_is_the_same_product() -> None:
     x = drawn(ROWS, WIDTH)
     with Counting() as counting, FastProducts():
@@ -108,6 +143,36 @@ def test_what_comes_out_may_be_changed_in_place() -> None:
 
 
 @HERE
+@pytest.mark.parametrize("bias", [BIAS, None], ids=["bias", "no bias"])
+def test_what_comes_out_without_a_graph_may_be_changed_in_place(bias: Tensor | None) -> None:
+    x, more = drawn(4, ROWS // 4, WIDTH), drawn(4, ROWS // 4, OUT).requires_grad_()
+    with FastProducts():
+        with torch.no_grad():
+            value = F.linear(x, WEIGHT, bias)
+        value += more
+    assert torch.autograd.grad(value.sum(), more)[0].eq(1).all()
+
+
+@HERE
+def test_a_weight_that_changes_before_the_backward_pass_is_torchs_error() -> None:
+    x, weight = drawn(ROWS, WIDTH).requires_grad_(), WEIGHT.clone()
+    with FastProducts():
+        value = F.linear(x, weight)
+    weight.zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        torch.autograd.grad(value.sum(), x)
+
+
+@HERE
+def test_a_batch_of_gradients_is_that_of_each() -> None:
+    x, pulled = drawn(ROWS, WIDTH).requires_grad_(), drawn(3, ROWS, OUT, seed=3)
+    with FastProducts():
+        value = F.linear(x, WEIGHT, BIAS)
+    (gradients,) = torch.autograd.grad(value, x, pulled, is_grads_batched=True)
+    assert near(gradients, pulled.double() @ WEIGHT.double())
+
+
+@HERE
 def test_where_no_gradient_arrives_none_is_computed() -> None:
     x = drawn(ROWS, WIDTH).requires_grad_()
     with FastProducts():
@@ -126,6 +191,11 @@ class Watching(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
+def refused(compute: Callable[[], object]) -> None:
+    with pytest.raises(RuntimeError, match="must be a matrix"):
+        compute()
+
+
 def under(context: Any) -> object:
     with context:
         return F.linear(drawn(ROWS, WIDTH), WEIGHT, BIAS)
@@ -140,6 +210,8 @@ LEFT_TO_TORCH: dict[str, Callable[[], object]] = {
     "a bias that is no vector": lambda: torch.addmm(drawn(1, OUT), drawn(ROWS, WIDTH), WEIGHT.t()),
     "weights to be trained": lambda: F.linear(drawn(ROWS, WIDTH), WEIGHT.clone().requires_grad_()),
     "a bias to be trained": lambda: F.linear(drawn(ROWS, WIDTH), WEIGHT, BIAS.clone().requires_grad_()),
+    "a batch in a layout of GPT-2": lambda: refused(lambda: torch.addmm(BIAS, drawn(2, ROWS, WIDTH), WEIGHT.t())),
+    "hooks on what is saved": lambda: under(torch.autograd.graph.save_on_cpu()),
     "a tensor of one's own": lambda: F.linear(drawn(ROWS, WIDTH).as_subclass(Own), WEIGHT),
     "no device": lambda: F.linear(drawn(ROWS, WIDTH).to("meta"), WEIGHT.to("meta")),
     "a counter of operations": lambda: under(Watching()),
@@ -176,8 +248,17 @@ def test_one_mode_is_enough() -> None:
     assert active() == 0
 
 
-def test_other_processors_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
+@pytest.mark.parametrize(
+    ("where", "name", "value"),
+    [
+        (torch.backends.cpu, "get_cpu_capability", lambda: "AVX2"),
+        (products, "_is_made_by_amd", lambda: False),
+        (products, "HOOKS_ON_SAVED", None),
+    ],
+    ids=["narrow", "another maker", "torch before 2.8"],
+)
+def test_other_processors_are_left_alone(monkeypatch: pytest.MonkeyPatch, where: Any, name: str, value: Any) -> None:
+    monkeypatch.setattr(where, name, value)
     with fast_products([WEIGHT]):
         assert active() == 0
 
@@ -199,6 +280,16 @@ def test_attributions_are_as_near_to_float64_as_with_torchs_own(method: str, kin
     exact = axioms.attribute(model.double(), inputs, method=method).scores
     assert not torch.equal(ours, plain)  # they are other products
     assert (ours - exact).abs().max() <= 4 * (plain - exact).abs().max()
+
+
+@HERE
+@pytest.mark.parametrize("method", ["loo", "gradient_x_input", "integrated_gradients"])
+def test_checkpoints_have_the_numbers_of_float64(method: str) -> None:
+    """They compute a second time in the backward pass, where no mode is active."""
+    case = checkpointed_alike(WIDTH, torch.float32)
+    ours = axioms.attribute(case.model, case.given, method=method).scores
+    exact = axioms.attribute(case.twin, case.plain, method=method).scores
+    assert (ours - exact).abs().max() <= 1e-5 * exact.abs().max()
 
 
 def texts() -> dict[str, Tensor]:

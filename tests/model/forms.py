@@ -271,6 +271,15 @@ def checkpointed(reentrant: bool) -> Case:
     return calling(lambda inner, x: checkpoint(inner, x, use_reentrant=reentrant))
 
 
+def checkpointed_alike(width: int = 8, dtype: torch.dtype = torch.float64) -> Case:
+    """Layers of one shape in one checkpoint, where a mix-up would be no error but another number."""
+    torch.manual_seed(0)
+    layers = nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Linear(width, width), nn.GELU()).eval()
+    module = Around(copy.deepcopy(layers).to(dtype), lambda inner, x: checkpoint(inner, x, use_reentrant=False))
+    features = torch.randn(width, width, dtype=torch.float64)
+    return Case(module.eval(), features.to(dtype), layers.double(), features)
+
+
 def checkpointed_text(architecture: str) -> Case:
     def enable(model: Any) -> nn.Module:
         model.gradient_checkpointing_enable({"use_reentrant": True})

@@ -73,13 +73,18 @@ FORMS: dict[str, Form] = {
         (partial(forms.vector, nn.parallel.DistributedDataParallel),),
         "the numbers of the module inside",
     ),
-    "gradient checkpointing, `use_reentrant=False`": Form((partial(forms.checkpointed, False),)),
+    "gradient checkpointing, `use_reentrant=False`": Form(
+        (partial(forms.checkpointed, False), forms.checkpointed_alike),
+        "methods made of rules refuse it: turn checkpointing off; the others work",
+        RULES,
+        "gradient checkpointing calls parts of the model anew.*turn it off",
+    ),
     "gradient checkpointing of transformers, in training mode": Form((partial(forms.checkpointed_text, "llama"),)),
     "gradient checkpointing, `use_reentrant=True`": Form(
         (partial(forms.checkpointed, True),),
-        "refused: pass `use_reentrant=False`, or turn checkpointing off; `loo` works",
+        "refused: turn checkpointing off; `loo` works",
         GRADIENTS,
-        "use_reentrant=False",
+        "gradient checkpointing hides what it calls: turn it off|the model cannot be differentiated.*reentrant",
     ),
     "linear layers of 8 or 4 bits, dequantized by torch functions": Form(
         tuple(partial(forms.quantized, bits) for bits in (8, 4))

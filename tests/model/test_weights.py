@@ -298,6 +298,25 @@ def test_a_tensor_without_numbers_may_be_an_attribute() -> None:
     assert changed == []
 
 
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
+def test_sparse_attributes_and_buffers_are_compared_by_their_numbers(layout: torch.layout) -> None:
+    model = network()
+    model[0].links, nested = torch.eye(3).to_sparse(layout=layout), torch.nested.nested_tensor([torch.ones(2)])
+    model[0].nested = nested
+    model[2].register_buffer("far", torch.eye(3).to_sparse(layout=layout))
+    with putting_back(model) as changed:
+        pass
+    assert changed == []
+    with putting_back(model) as changed:
+        model[0].links = torch.eye(3).mul(2).to_sparse(layout=layout)
+        model[2].far.values().mul_(2) if layout == torch.sparse_csr else model[2].far.mul_(2)
+        model[0].nested = torch.nested.nested_tensor([torch.zeros(2)])
+    assert sorted(name for _, name in changed) == ["0.links", "0.nested", "2.far"]
+    assert model[0].nested is nested
+    assert model[0].links.to_dense().equal(torch.eye(3))
+    assert model[2].far.to_dense().equal(torch.eye(3))
+
+
 def test_what_did_not_change_in_a_list_keeps_its_memory() -> None:
     """So that it may be a part of something else, which sees what is written there."""
     model = network()

@@ -83,6 +83,8 @@ def test_every_file_of_tables(tmp_path: Path) -> None:
         ("**b** _e_ snake_case VIOLATED* ~~s~~", r"\*\*b\** \_e_ snake_case VIOLATED* \~\~s\~~"),
         ("# title\n- item", r"\# title - item"),
         ("``` code", r"\``` code"),
+        ("__init__", r"\_\_init__"),
+        ("12. item 3. no", r"12\. item 3. no"),
         ("\x1b[31m", r"\x1b[31m"),
     ],
 )

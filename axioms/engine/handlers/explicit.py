@@ -22,6 +22,7 @@ from axioms.engine.operations import Operation, Pointwise, Softmax
 from axioms.engine.parse import Call, Unreadable
 from axioms.engine.step import Step
 from axioms.engine.where import Where, watching
+from axioms.model.forms import without_recomputation
 from axioms.model.inputs import Inputs
 from axioms.model.module import Model
 from axioms.model.targets import Target
@@ -95,7 +96,7 @@ def propagate_explicit(
     `epsilon` stabilizes the divisions of rules that have none of their own, or one of 0.
     """
     features = inputs.features.detach().requires_grad_()
-    with watching(model.module) as where, Mode(ExplicitPropagation(composite, where, epsilon)):
+    with watching(model.module) as where, without_recomputation(), Mode(ExplicitPropagation(composite, where, epsilon)):
         outputs = model(inputs.with_features(features.clone()))
     target.settle(outputs)
     if not outputs.requires_grad:  # every path was stopped

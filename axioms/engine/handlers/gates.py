@@ -25,6 +25,7 @@ from axioms.engine.mode import Interpreter, Mode
 from axioms.engine.operations import Operation
 from axioms.engine.parse import Call
 from axioms.engine.where import Where
+from axioms.model.forms import without_recomputation
 from axioms.model.inputs import Inputs
 from axioms.model.module import Model
 
@@ -61,7 +62,7 @@ def gated(
     # The features are variables only so that Q K' is known as a product of variables; no gradient is asked of them.
     features = inputs.features.detach().requires_grad_()
     handler = KeyGates(gates, exact_blocks, exact_gates)
-    with torch.enable_grad(), Mode(handler):
+    with torch.enable_grad(), without_recomputation(), Mode(handler):
         outputs = model(inputs.with_features(features))
     if not handler.applied:
         raise NotDefined(

@@ -16,6 +16,7 @@ from axioms.engine.mode import Interpreter, Mode
 from axioms.engine.operations import Operation
 from axioms.engine.parse import Call
 from axioms.engine.where import Where, watching
+from axioms.model.forms import without_recomputation
 from axioms.model.inputs import Inputs
 from axioms.model.module import Model
 
@@ -37,7 +38,7 @@ class Tapped(Interpreter):
 
 def run_tapped(model: Model, inputs: Inputs) -> Tensor:
     """Return the outputs of a plain pass with open taps; its features must be variables."""
-    with watching(model.module) as where, listening(model.module), Mode(Tapped(where)):
+    with watching(model.module) as where, listening(model.module), without_recomputation(), Mode(Tapped(where)):
         return model(inputs)
 
 

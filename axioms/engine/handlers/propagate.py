@@ -21,7 +21,7 @@ from axioms.engine.mode import Interpreter, Mode
 from axioms.engine.operations import Operation
 from axioms.engine.parse import Call
 from axioms.engine.where import Where, watching
-from axioms.model.forms import CONSTANT
+from axioms.model.forms import CONSTANT, without_recomputation
 from axioms.model.inputs import Inputs
 from axioms.model.module import Model
 from axioms.model.tail import differentiate_short
@@ -31,8 +31,7 @@ OURS = "axioms."
 CUSTOM_FUNCTION = """it is a custom autograd function, whose calls cannot be seen: write it with torch functions, or \
 make it a module of its own if it is an activation"""
 CUSTOM_FUNCTIONS = {
-    "CheckpointFunction": "gradient checkpointing hides what it calls: pass use_reentrant=False to checkpoint(), or "
-    "turn checkpointing off",
+    "CheckpointFunction": "gradient checkpointing hides what it calls: turn it off",
 }
 """What to do about those that torch brings, by name."""
 
@@ -177,7 +176,7 @@ def forward(
     blocks = find_blocks(model, inputs) if composite.has(BLOCK) else ()
     with watching(model.module) as where, listening(model.module):
         handler = make(composite, where)
-        with Mode(handler), as_operations(model.module, blocks, where, handler.apply):
+        with without_recomputation(), Mode(handler), as_operations(model.module, blocks, where, handler.apply):
             outputs = model(inputs)
     handler.refuse_custom_functions(outputs)
     return outputs
