@@ -6,15 +6,17 @@
 
 A row is a ratio: our time over a peer's. Both are run in turns, so that a ratio compares moments of the same machine;
 the median of the rounds is judged, and the smallest and largest show how noisy it was. Times themselves are never
-judged. On a machine that does other things besides, --benchmark-timer=time.process_time with OMP_NUM_THREADS=1 counts
-what this process itself is given. Scripts beside these files need an environment of their own (lxt_*) or are studies.
+judged. --same-products leaves linear maps to torch on both sides, where ours would take faster ones (test_products.py):
+it tells what of a ratio is not theirs. On a machine that does other things besides, --benchmark-timer=time.process_time
+with OMP_NUM_THREADS=1 counts what this process itself is given. Scripts beside these files need an environment of their
+own (lxt_*) or are studies.
 """
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,6 +65,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the two options of these benchmarks."""
     group = parser.getgroup("axioms benchmarks")
     group.addoption("--quick", action="store_true", help="two layers and one round; goals are not judged")
+    group.addoption("--same-products", action="store_true", help="linear maps by torch's own products on both sides")
     group.addoption("--rounds", type=int, default=7, help="rounds of every row (7)")
 
 
@@ -82,12 +85,21 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     if not rows:
         return
     width = max(len(row.name) for row in rows)
-    terminalreporter.section(f"ours over a peer, {torch.get_num_threads()} threads, torch {torch.__version__}")
+    products = ", torch's own products" if config.getoption("--same-products") else ""
+    threads = f"{torch.get_num_threads()} threads"
+    terminalreporter.section(f"ours over a peer, {threads}, torch {torch.__version__}{products}")
     terminalreporter.write_line(f"{'row':<{width}}  {'median':>6}  {'range':>12}  {'goal':>5}  peer")
     for row in rows:
         spread = f"{min(row.ratios):.2f} to {max(row.ratios):.2f}"
         goal = "" if row.goal is None else f"{row.goal:.2f}"
         terminalreporter.write_line(f"{row.name:<{width}}  {row.median:>6.2f}  {spread:>12}  {goal:>5}  {row.peer}")
+
+
+@pytest.fixture(autouse=True)
+def products(pytestconfig: pytest.Config) -> Iterator[None]:
+    """The linear maps that were asked for."""
+    with torch.backends.mkldnn.flags(enabled=not pytestconfig.getoption("--same-products")):
+        yield
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from axioms.plugin.cluster import check_cluster
+from axioms.plugin.distribution import Stopwatch
 from axioms.plugin.options import add_suite, apply_switches, import_own, is_worker, overrides, read_added
 from axioms.plugin.reporter import LastLine, Reporter
 from axioms.spec import TIERS
@@ -34,6 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
             config.issue_config_time_warning(pytest.PytestWarning(RESUME), stacklevel=2)
         reporter = Reporter(config)
         config.pluginmanager.register(reporter, "axioms-reporter")
+        config.pluginmanager.register(Stopwatch(config), "axioms-stopwatch")
         config.pluginmanager.register(LastLine(reporter), "axioms-last-line")
 
 
