@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from axioms.core.errors import SpecError
+from axioms.plugin.options import is_worker
 from axioms.spec import expand_file
 from axioms.spec.files import SUFFIXES
 
@@ -40,6 +42,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
                 self.workqueue.move_to_end(subject)
 
     return BySubject(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Let a worker's garbage collector pass over what was collected: it takes seconds, and ends with the process."""
+    if is_worker(session.config):
+        gc.freeze()
 
 
 @cache

@@ -160,6 +160,16 @@ class Cluster:
                     member.pending[member.actor.open.remote(task.addresses)] = None
                 for address, request in task.wanted:
                     member.pending[member.actor.compute.remote(address, task.shard, request)] = (address, request)
+        self._warm_up()
+
+    def _warm_up(self) -> None:
+        """Let a worker that has nothing to do load what another one is opening: it will get shards of it."""
+        opening = [task for member in self._members if (task := member.task) is not None and task.shard == OPEN]
+        for member in self._members:
+            is_idle = member.greeting is not None and member.task is None
+            if is_idle and opening and opening[0].group not in member.held:
+                member.held.append(opening[0].group)
+                member.actor.open.remote(opening[0].addresses)
 
     def _receive(self, member: Member, ref: Any, value: Any) -> None:
         asked = member.pending.pop(ref)

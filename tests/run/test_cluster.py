@@ -48,6 +48,7 @@ class Remote:
         self._actor, self._method = actor, method
 
     def remote(self, *arguments: Any) -> Call:
+        self._actor.asked.append(self._method)
         return Call(self._actor, self._method, arguments)
 
 
@@ -56,6 +57,7 @@ class Actor:
 
     def __init__(self, setup: Setup, number: int) -> None:
         self.worker, self.number, self.is_dead = RemoteWorker(setup), number, False
+        self.asked: list[str] = []
 
     def __getattr__(self, name: str) -> Remote:
         return Remote(self, name)
@@ -129,6 +131,12 @@ def test_both_workers_compute_and_the_numbers_are_the_same(write_spec: Write) ->
     assert sorted(shard for _, shard, _ in hosts.computed) == sorted([0, 1, 2, 3] * 2 + [0]), "and the accounts once"
     assert [worker.number for worker in executor.record.workers] == [1, 2]
     assert executor.record.lost == []
+
+
+def test_who_has_nothing_to_do_loads_what_another_one_opens(write_spec: Write) -> None:
+    hosts = FakeHosts()
+    run(write_spec(SPEC), hosts)
+    assert [actor.asked.count("open") for actor in hosts.actors] == [1, 1]
 
 
 def test_a_lost_worker_costs_what_it_had_not_finished(write_spec: Write) -> None:
