@@ -10,7 +10,7 @@ from axioms.engine import facts
 from axioms.engine.explicit_rules import epsilon, explicit_rule
 from axioms.engine.operations import Softmax
 from axioms.engine.step import Step, sign
-from tests.engine.rule_cases import CASES, drawn, relevance
+from tests.engine.rule_cases import CASES, Case, drawn, relevance
 
 NOT_PRINTED = ("degree", "held", "var", "sigmoid", "act(y)", "as little")
 """Cases of rules without a printed form, or of operations that depend on others."""
@@ -48,3 +48,15 @@ def test_the_sign_of_nothing_is_positive() -> None:
 def test_a_rule_without_a_printed_form_says_so() -> None:
     with pytest.raises(NotDefined, match="rule 'degree' has no explicit form"):
         explicit_rule("degree")
+
+
+@pytest.mark.parametrize("masked", [-torch.inf, -1e4])
+def test_a_masked_logit_gets_no_relevance(masked: float) -> None:
+    """Whether it is minus infinity or so small that nothing is left of its weight."""
+    case = Case(lambda s: s.softmax(-1), (torch.tensor([[0.5, masked, -1.0]], dtype=torch.float64),))
+    copies, originals = case.leaves(), case.leaves()
+    operation = case.operation(copies)
+    assert isinstance(operation, Softmax)
+    carried = explicit_rule("taylor")(Step(operation, copies, originals, 1e-13, operation.dim))
+    (found,) = torch.autograd.grad(carried, originals, torch.tensor([[2.0, 3.0, 5.0]], dtype=torch.float64))
+    assert (found != 0).tolist() == [[True, False, True]]

@@ -314,6 +314,23 @@ def test_models_it_does_not_fit_are_refused(architecture: str, reason: str) -> N
         axioms.attribute(tiny(architecture=architecture), given(IDS), target=0, method="alti_logit")
 
 
+@pytest.mark.parametrize("architecture", ["bert", "gpt-neox"])
+def test_they_are_refused_for_texts_with_padding_too(architecture: str) -> None:
+    mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]])
+    with pytest.raises(InputError, match="post-norm or parallel"):
+        axioms.attribute(
+            tiny(architecture=architecture), {"input_ids": IDS, "attention_mask": mask}, target=0, method="alti_logit"
+        )
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_contributions_have_the_precision_of_the_stream(dtype: torch.dtype) -> None:
+    """They are multiplied with scores that have it."""
+    stream, weights = torch.ones(1, 3, 4, dtype=dtype), torch.full((1, 2, 3, 3), 0.5, dtype=dtype).tril()
+    layer = alti._Layer(stream, 2 * stream, weights, torch.ones(1, 2, 3, 4, dtype=dtype), torch.zeros(4, dtype=dtype))
+    assert alti._contributions(layer).dtype == dtype
+
+
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_contributions_do_not_depend_on_the_size_of_the_stream(scale: float) -> None:
     """Of each output of a block, the inputs that it is near to; a row of which nothing is near stays with itself."""

@@ -187,6 +187,12 @@ def test_a_composite_is_a_method_too_and_can_be_built_on(forgetting: None) -> No
         composite_of("loo")
 
 
+@pytest.mark.parametrize("composite", [damped, attnlrp_composite()])
+def test_a_method_belongs_to_the_module_that_makes_it_of_a_composite(forgetting: None, composite: Any) -> None:
+    function = composite_method("test_mine", composite).function
+    assert (function.__module__, function.__qualname__) == (__name__, "test_mine")
+
+
 def test_a_base_is_what_the_rules_are_put_on() -> None:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(3, 4), nn.GELU(), nn.Linear(4, 2)).double()

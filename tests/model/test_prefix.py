@@ -177,6 +177,27 @@ def test_tokens_before_the_first_change_are_not_computed(kind: Any) -> None:
     assert everything.tolist() == [4]
 
 
+def test_what_is_left_of_inputs_has_nothing_for_the_tokens_that_are_not_computed() -> None:
+    """All but the mask, which says which of the earlier keys are seen."""
+    ids, there = torch.arange(10).reshape(2, 5), torch.ones(2, 5, dtype=torch.long)
+    whole = Inputs(
+        torch.arange(20.0).reshape(2, 5, 2),
+        {"attention_mask": there, "token_type_ids": ids, "use_cache": False},
+        candidates=there.bool(),
+        drawn=there.unsqueeze(1).expand(2, 3, 5),
+        position=torch.tensor([4, 3]),
+    )
+    rest = prefix._after(whole, 2, {"use_cache": True})
+    assert torch.equal(rest.features, whole.features[:, 2:])
+    assert torch.equal(rest.fixed["attention_mask"], there)
+    assert torch.equal(rest.fixed["token_type_ids"], ids[:, 2:])
+    assert rest.fixed["use_cache"] is True
+    assert rest.position is not None
+    assert rest.position.tolist() == [2, 1]
+    for value in (rest.candidates, rest.drawn):
+        assert value is None or value.shape[-1] == 3
+
+
 class Cached(nn.Module):
     """Takes a cache, and puts keys of some shape into it."""
 

@@ -36,8 +36,9 @@ def test_the_outputs_are_the_same(architecture: str) -> None:
         assert tail._TAILS[model.module]  # nothing fell back
 
 
+@pytest.mark.parametrize("length", [2, 8])
 @pytest.mark.parametrize("texts", [1, 3])
-def test_the_last_layer_is_computed_for_one_token(texts: int) -> None:
+def test_the_last_layer_is_computed_for_one_token(texts: int, length: int) -> None:
     model, inputs = prepared("bert")
     inputs = inputs.rows(0, texts)
     module: Any = model.module
@@ -52,9 +53,9 @@ def test_the_last_layer_is_computed_for_one_token(texts: int) -> None:
     with model.at_rest(), torch.no_grad():
         short = tail.with_short_tail(model, inputs)
         dense.forward = noting
-        short(inputs)
-        model(inputs)
-    assert shapes == [(texts, 1), (texts, 8)]
+        short(inputs.up_to(length))
+        model(inputs.up_to(length))
+    assert shapes == [(texts, 1), (texts, length)]
     assert not any(part._forward_hooks or part._forward_pre_hooks for part in module.modules())
 
 

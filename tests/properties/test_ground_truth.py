@@ -84,7 +84,7 @@ def test_chance_is_what_its_closed_forms_say(agreement: Agreement) -> None:
     assert chance(view(agreement)) == baseline
 
 
-@pytest.mark.parametrize("options", [{}, {"k": 1, "special_tokens": True, "draws": 3, "seed": 7}])
+@pytest.mark.parametrize("options", [{}, {"draws": 2}, {"k": 1, "special_tokens": True, "draws": 3, "seed": 7}])
 def test_chance_is_the_mean_and_the_deviation_over_draws(agreement: Agreement, options: dict[str, Any]) -> None:
     """Each draw has one mean over the sentences; their deviation is that of a sample."""
     few = replace(agreement, aligned=agreement.aligned[:6])

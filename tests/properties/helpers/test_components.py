@@ -65,6 +65,23 @@ def test_effects_are_those_of_one_patch_at_a_time(part: Any, tokens: int, monkey
     np.testing.assert_allclose(Example(view, some, 2).effects(), np.array(wanted)[chosen], atol=1e-12)
 
 
+def test_no_pass_has_more_tokens_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Queries of two heads in two layers, for a text of three tokens: four rows share a pass."""
+    sizes: list[int] = []
+    run = Model.run
+
+    def noting(model: Model, inputs: Inputs) -> Any:
+        sizes.append(inputs.features[..., 0].numel())
+        return run(model, inputs)
+
+    monkeypatch.setattr(components, "TOKENS", 12)
+    example = Example(side(), Question("queries", "zero", "noising", (2, 1), None, 0), 2)
+    monkeypatch.setattr(Model, "run", noting)
+    example.effects()
+    assert sizes[-3:] == [12, 12, 12]
+    assert max(sizes) == 12
+
+
 def test_places_and_what_is_chosen() -> None:
     assert Question("residual", "zero", "noising", (1, 3), None, 0).places == ["layer.1", "layer.3"]
     assert Question("heads", "zero", "noising", (2,), None, 0).places == ["layer.2.heads"]
