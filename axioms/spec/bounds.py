@@ -13,10 +13,20 @@ COMPARATORS = ("lt", "le", "gt", "ge", "approx", "between", "equals")
 Numbers = list[float] | list[list[float]]
 
 
+def _without_null(schema: dict[str, Any]) -> None:
+    """Take `null` out of the schema of every value: what is left out has none, and an editor should say so."""
+    for value in schema["properties"].values():
+        kinds = [kind for kind in value.pop("anyOf") if kind != {"type": "null"}]
+        value.pop("default")
+        value.update(kinds[0] if len(kinds) == 1 else {"anyOf": kinds})
+
+
 class Bound(BaseModel):
     """One comparison: `{ge: 0.5}`, `{approx: 0.5, abs: 1e-9}`, `{between: [0, 1]}`, `{equals: [6, 6, 12]}`."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, json_schema_extra=_without_null
+    )
 
     lt: float | None = None
     le: float | None = None
@@ -38,6 +48,10 @@ class Bound(BaseModel):
             if key not in (*COMPARATORS, "abs"):
                 what = f"{key!r} is not a bound; use {', '.join(COMPARATORS[:-1])} or {COMPARATORS[-1]}"
                 raise PydanticCustomError("bound", "{what}", {"what": what})
+        empty = [key for key in raw if raw[key] is None]
+        if empty:
+            what = f"`{empty[0]}` has no value; write a number behind it, or leave it out"
+            raise PydanticCustomError("bound", "{what}", {"what": what})
         given = [key for key in COMPARATORS if key in raw]
         if len(given) != 1:
             what = f"give exactly one of {', '.join(COMPARATORS)}; found {', '.join(given) or 'none'}"

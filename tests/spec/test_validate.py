@@ -101,6 +101,8 @@ def test_a_right_target_or_removal(write_spec: Write, good_spec: str, line: str)
         ("expect: {relative_error.max: {between: [2, 1]}}", "smaller number first"),
         ("expect: {relative_error.max: {le: .nan}}", "finite number"),
         ("expect: {relative_error.max: 3}", "is not a bound"),
+        ("expect: {relative_error.max: {between: }}", "`between` has no value; write a number behind it"),
+        ("expect: {relative_error.max: {approx: 0.5, abs: null}}", "`abs` has no value; write a number behind it"),
         ("expect: {relative_error: {le: 1}}", "write relative_error.mean, .max, .min or .median"),
         ("expect: {relative_eror.max: {le: 1}}", "Did you mean 'relative_error'?"),
         ("expect: {left.relative_error.max: {le: 1}}", "names a side, and the subject has no `pair`"),
