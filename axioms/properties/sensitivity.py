@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from axioms.core.entries import Metric
+from axioms.core.errors import InputError
 from axioms.core.lazy import np
 from axioms.core.registry import axiom
 from axioms.core.values import Values, as_numpy, divided
@@ -33,6 +34,11 @@ NOTHING = 1e-9
 )
 def sensitivity(side: SideView) -> dict[str, Values]:
     """The share of features that make a difference alone, and get nothing where they are alone."""
+    if side.inputs.removal.kind == "delete":
+        raise InputError(
+            "removal by delete closes the text up, so that a feature which is left alone is at another place; use one "
+            "that leaves it where it is, such as `remove: attention_mask`."
+        )
     count, length = side.inputs.features.shape[:2]
     alone, target = _alone(side)
     scores = as_numpy(side.bench.rerun(side.model, alone, target, side.batch_size).scores)

@@ -110,6 +110,14 @@ def test_what_can_be_known_before_is_an_error_of_the_spec(pytester: pytest.Pytes
     assert "INTERNALERROR" not in text
 
 
+def test_a_feature_alone_must_stay_at_its_place(pytester: pytest.Pytester) -> None:
+    """Deletion closes a text up over what is gone."""
+    texts = {"MODEL": "{tiny: {architecture: llama}}", "DATA": "{random-tokens: {n: 2, length: 5}}\n  remove: delete"}
+    code, text = run(pytester, {**texts, "AXIOM": "{axiom: sensitivity}"})
+    assert code == 1
+    assert "removal by delete closes the text up, so that a feature which is left alone is at another place" in text
+
+
 @pytest.mark.parametrize("case", AT_THE_CHECK)
 def test_what_cannot_is_the_failure_of_its_check(pytester: pytest.Pytester, case: str) -> None:
     changes, sentence = AT_THE_CHECK[case]
