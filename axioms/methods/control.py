@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from axioms.core.registry import method
+from axioms.core.seeds import combined
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -25,6 +26,6 @@ def random(model: Model, inputs: Inputs, target: Target, *, seed: int = 0) -> Te
     batch, length = inputs.features.shape[:2]
     rows = []
     for example in range(inputs.first, inputs.first + batch):
-        generator = torch.Generator().manual_seed(seed * 1_000_003 + example)
+        generator = torch.Generator().manual_seed(combined(seed, example))
         rows.append(torch.randn(length, generator=generator, dtype=torch.float64))
     return torch.stack(rows).to(inputs.features)

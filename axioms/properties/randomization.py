@@ -22,6 +22,7 @@ from axioms.core.entries import Metric
 from axioms.core.errors import InputError
 from axioms.core.lazy import np
 from axioms.core.registry import axiom
+from axioms.core.seeds import combined
 from axioms.core.values import Values
 from axioms.properties.helpers.correlations import cosine, left_out, spearman
 from axioms.properties.helpers.layers import layers_of, randomize
@@ -93,7 +94,7 @@ def _random_models(module: nn.Module, names: list[str], order: Order, seed: int)
     for number, name in numbered[::-1] if order == "bottom_up" else numbered:
         if order == "independent":
             copied = copy.deepcopy(module)
-        randomize(copied.get_submodule(name), seed * 1_000_003 + number)
+        randomize(copied.get_submodule(name), combined(seed, number))
         yield copied
 
 

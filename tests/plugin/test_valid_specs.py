@@ -110,6 +110,11 @@ def test_what_can_be_known_before_is_an_error_of_the_spec(pytester: pytest.Pytes
     assert "INTERNALERROR" not in text
 
 
+def test_a_seed_may_be_as_large_as_a_spec_takes(pytester: pytest.Pytester) -> None:
+    changes = {"RUN": f"{{seed: {2**63 - 1}}}", "METHOD": "random"}
+    assert run(pytester, changes)[0] == 0
+
+
 def test_a_feature_alone_must_stay_at_its_place(pytester: pytest.Pytester) -> None:
     """Deletion closes a text up over what is gone."""
     texts = {"MODEL": "{tiny: {architecture: llama}}", "DATA": "{random-tokens: {n: 2, length: 5}}\n  remove: delete"}
