@@ -54,6 +54,9 @@ def print_budget(checks: list[Check]) -> None:
     for method in agreement[labels[0]]:
         cells = []
         for label in labels:
+            if agreement[label][method]["verdict"] == "refused":
+                cells.append("not defined")
+                continue
             passes = quantity(costs[label][method], "passes")["value"]
             cells.append(f"{cell(quantity(agreement[label][method], 'pearson.mean'))}; {passes:.1f}")
         print(f"| `{method}` | {' | '.join(cells)} |")
