@@ -24,7 +24,7 @@ from axioms.core.entries import Method
 from axioms.core.errors import InputError, MissingPackage, UnknownName, did_you_mean
 from axioms.core.imports import import_modules
 from axioms.core.registry import METHODS
-from axioms.core.seeds import combined
+from axioms.core.seeds import combine_seeds
 from axioms.engine.attribution import Decomposition
 from axioms.methods.captum_like import class_method
 from axioms.methods.lxt import VARIANTS, lxt
@@ -92,7 +92,7 @@ def captum(name: str, model: Model, inputs: Inputs, target: Target, **options: A
     example = torch.arange(len(inputs), device=features.device)
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Setting .*hooks", UserWarning)
-        torch.manual_seed(combined(options.get("seed", 0), inputs.first))
+        torch.manual_seed(combine_seeds(options.get("seed", 0), inputs.first))
         try:  # captum expands the batch in an order of its own, and the number of each example with it
             scores = attribution(explained).attribute(
                 features, additional_forward_args=(example,), **_captum_arguments(name, inputs, options)

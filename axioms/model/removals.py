@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from axioms.core.errors import InputError
+from axioms.core.seeds import Seed
 
 if TYPE_CHECKING:
     import torch
@@ -50,7 +51,7 @@ class Removal(BaseModel):
     draws: int = Field(
         1, gt=0, le=1000, description="Of `resample`: how many replacements the output is averaged over."
     )
-    seed: int | None = Field(None, description="Of `resample`; the run's seed by default.")
+    seed: Seed | None = Field(None, description="Of `resample`; the run's seed by default.")
     mask_token_id: int | None = Field(None, ge=0, description="Of `mask_token`; the tokenizer's by default.")
 
     @model_validator(mode="before")

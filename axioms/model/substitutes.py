@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from axioms.core.errors import InputError
-from axioms.core.seeds import combined
+from axioms.core.seeds import combine_seeds
 from axioms.model.inputs import Inputs, embed, input_embedding
 
 BLOCK = 8192
@@ -58,7 +58,7 @@ def _resample(
     seed = seed if inputs.removal.seed is None else inputs.removal.seed
     drawn = []
     for example in range(inputs.first, inputs.first + len(inputs)):
-        generator = torch.Generator().manual_seed(combined(seed, example))
+        generator = torch.Generator().manual_seed(combine_seeds(seed, example))
         drawn.append(torch.randint(len(number), (length, draws), generator=generator, device="cpu").T)
     choice = number[torch.stack(drawn).to(number.device)]
     return replace(inputs, substitutes=embed(module, {"input_ids": ids}), drawn=choice)

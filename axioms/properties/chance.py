@@ -7,6 +7,7 @@ from axioms.core.entries import Metric
 from axioms.core.errors import InputError
 from axioms.core.lazy import np
 from axioms.core.registry import axiom
+from axioms.core.seeds import Seed
 from axioms.core.values import Values
 from axioms.properties.helpers import pointing
 from axioms.properties.helpers.truth import SCORES, places, score
@@ -24,7 +25,7 @@ from axioms.properties.helpers.views import SideView
     once=True,
 )
 def chance(
-    side: SideView, *, k: int = 2, special_tokens: bool = False, draws: Samples = 10, seed: int = 0
+    side: SideView, *, k: int = 2, special_tokens: bool = False, draws: Samples = 10, seed: Seed = 0
 ) -> dict[str, Values]:
     """The same for relevance drawn uniformly from [-1, 1): the random baseline of Table 2, over `draws` draws."""
     if draws < 2:

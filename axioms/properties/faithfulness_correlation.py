@@ -13,6 +13,7 @@ from axioms.core.entries import Metric
 from axioms.core.errors import InputError
 from axioms.core.lazy import np
 from axioms.core.registry import axiom
+from axioms.core.seeds import Seed
 from axioms.core.values import Values
 from axioms.properties.helpers.correlations import left_out, pearson, spearman
 from axioms.properties.helpers.subsets import random_removals
@@ -28,7 +29,7 @@ from axioms.properties.helpers.views import SideView
     },
 )
 def faithfulness_correlation(
-    side: SideView, *, share: float = 0.2, samples: Samples = 100, seed: int = 0
+    side: SideView, *, share: float = 0.2, samples: Samples = 100, seed: Seed = 0
 ) -> dict[str, Values]:
     """Correlations over random sets, each a `share` of the example's units, and at least one."""
     if not 0 < share <= 1:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from axioms.core.counts import Samples
 from axioms.core.entries import Metric
 from axioms.core.registry import axiom
+from axioms.core.seeds import Seed
 from axioms.core.values import Values, divided
 from axioms.properties.helpers.subsets import random_removals
 from axioms.properties.helpers.views import SideView
@@ -26,7 +27,7 @@ from axioms.properties.helpers.views import SideView
         "relative": Metric("infidelity / mean of drop^2: 1 for relevance that is zero"),
     },
 )
-def infidelity(side: SideView, *, samples: Samples = 64, seed: int = 0) -> dict[str, Values]:
+def infidelity(side: SideView, *, samples: Samples = 64, seed: Seed = 0) -> dict[str, Values]:
     """The mean squared error of the relevance of random sets, as it is and after the best scaling."""
     sets = random_removals(side, samples=samples, seed=seed)
     error = ((sets.relevance - sets.drop) ** 2).mean(axis=1)

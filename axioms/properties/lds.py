@@ -10,6 +10,7 @@ from axioms.core.counts import Samples
 from axioms.core.entries import Metric
 from axioms.core.lazy import np
 from axioms.core.registry import axiom
+from axioms.core.seeds import Seed
 from axioms.core.values import Values
 from axioms.properties.helpers.correlations import left_out, spearman
 from axioms.properties.helpers.subsets import random_removals
@@ -23,7 +24,7 @@ from axioms.properties.helpers.views import SideView
         "undefined": Metric("1 where all outputs are the same: there is no r, and the example is left out"),
     },
 )
-def lds(side: SideView, *, samples: Samples = 64, seed: int = 0) -> dict[str, Values]:
+def lds(side: SideView, *, samples: Samples = 64, seed: Seed = 0) -> dict[str, Values]:
     """The rank correlation of predicted and actual outputs, over `samples` random halves of each example's units."""
     sets = random_removals(side, samples=samples, seed=seed)
     # What is left has the whole relevance minus that of what is removed, and the whole output minus the drop.

@@ -11,6 +11,7 @@ from axioms.core.counts import Samples
 from axioms.core.entries import Metric
 from axioms.core.lazy import np
 from axioms.core.registry import axiom
+from axioms.core.seeds import Seed
 from axioms.core.values import Values, as_numpy, divided
 from axioms.properties.helpers.neighbours import By, neighbours, norm
 from axioms.properties.helpers.views import SideView
@@ -21,7 +22,7 @@ from axioms.properties.helpers.views import SideView
     metrics={"lipschitz": Metric("max over neighbours of ||R(y) - R(x)|| / ||y - x||; lower is better")},
 )
 def local_lipschitz(
-    side: SideView, *, by: By = "noise", radius: float = 0.02, nearest: int = 5, samples: Samples = 10, seed: int = 0
+    side: SideView, *, by: By = "noise", radius: float = 0.02, nearest: int = 5, samples: Samples = 10, seed: Seed = 0
 ) -> dict[str, Values]:
     """The largest quotient of the change of the relevance and the change of the input among neighbours."""
     x = as_numpy(side.inputs.features.flatten(1))

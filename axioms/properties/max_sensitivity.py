@@ -12,6 +12,7 @@ from axioms.core.counts import Samples
 from axioms.core.entries import Metric
 from axioms.core.lazy import np
 from axioms.core.registry import axiom
+from axioms.core.seeds import Seed
 from axioms.core.values import Values, divided
 from axioms.properties.helpers.neighbours import By, neighbours, norm
 from axioms.properties.helpers.views import SideView
@@ -25,7 +26,7 @@ from axioms.properties.helpers.views import SideView
     },
 )
 def max_sensitivity(
-    side: SideView, *, by: By = "noise", radius: float = 0.02, nearest: int = 5, samples: Samples = 10, seed: int = 0
+    side: SideView, *, by: By = "noise", radius: float = 0.02, nearest: int = 5, samples: Samples = 10, seed: Seed = 0
 ) -> dict[str, Values]:
     """The largest change of the relevance among neighbours, as it is and relative to the relevance."""
     near = neighbours(side, by=by, radius=radius, nearest=nearest, samples=samples, seed=seed)

@@ -22,6 +22,7 @@ from axioms.core.entries import Metric
 from axioms.core.errors import InputError
 from axioms.core.lazy import np
 from axioms.core.registry import axiom
+from axioms.core.seeds import Seed
 from axioms.core.values import Values, relative_gap
 from axioms.properties.helpers.components import Direction, Example, Part, Patch, Question, mean_values
 from axioms.properties.helpers.correlations import constant, left_out, pearson, spearman, too_few
@@ -46,7 +47,7 @@ def patching_correlation(
     direction: Direction = "noising",
     layers: list[int] | None = None,
     most: int | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> dict[str, Values]:
     """Correlations of what a method says of each component with what patching it takes from the target.
 

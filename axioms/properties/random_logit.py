@@ -12,6 +12,7 @@ from axioms.core.entries import Metric
 from axioms.core.errors import InputError
 from axioms.core.lazy import np
 from axioms.core.registry import axiom
+from axioms.core.seeds import Seed
 from axioms.core.values import Values, as_numpy
 from axioms.properties.helpers.correlations import cosine, left_out, spearman, too_few
 from axioms.properties.helpers.views import SideView
@@ -24,7 +25,7 @@ from axioms.properties.helpers.views import SideView
         "spearman": Metric("Spearman's r of the two; an example with under three candidates is left out"),
     },
 )
-def random_logit(side: SideView, *, seed: int = 0) -> dict[str, Values]:
+def random_logit(side: SideView, *, seed: Seed = 0) -> dict[str, Values]:
     """The similarity of the relevance for the target's output and for another, drawn for each example."""
     import torch
 

@@ -22,7 +22,7 @@ from axioms.core.entries import Metric
 from axioms.core.errors import InputError
 from axioms.core.lazy import np
 from axioms.core.registry import axiom
-from axioms.core.seeds import combined
+from axioms.core.seeds import Seed, combine_seeds
 from axioms.core.values import Values
 from axioms.properties.helpers.correlations import cosine, left_out, spearman
 from axioms.properties.helpers.layers import layers_of, randomize
@@ -59,7 +59,7 @@ def randomization(
     smooth: Samples = 1,
     noise: float = 0.1,
     bins: Samples = 100,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> dict[str, Values]:
     """The likeness of the relevance before and after layers of the model are randomized, from the output down."""
     names = layers_of(side.model.module)
@@ -94,7 +94,7 @@ def _random_models(module: nn.Module, names: list[str], order: Order, seed: int)
     for number, name in numbered[::-1] if order == "bottom_up" else numbered:
         if order == "independent":
             copied = copy.deepcopy(module)
-        randomize(copied.get_submodule(name), combined(seed, number))
+        randomize(copied.get_submodule(name), combine_seeds(seed, number))
         yield copied
 
 

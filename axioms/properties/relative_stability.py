@@ -17,6 +17,7 @@ from axioms.core.counts import Samples
 from axioms.core.entries import Metric
 from axioms.core.lazy import np
 from axioms.core.registry import axiom
+from axioms.core.seeds import Seed
 from axioms.core.values import Values, as_numpy
 from axioms.properties.helpers.correlations import left_out
 from axioms.properties.helpers.layers import layers_of, representations
@@ -46,7 +47,7 @@ def relative_stability(
     nearest: int = 5,
     layers: list[str] | None = None,
     samples: Samples = 10,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> dict[str, Values]:
     """The largest relative change of the relevance among neighbours, by that of the input, the layers and the outputs.
 

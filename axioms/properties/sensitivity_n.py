@@ -13,6 +13,7 @@ from axioms.core.counts import Samples
 from axioms.core.entries import Metric
 from axioms.core.lazy import np
 from axioms.core.registry import axiom
+from axioms.core.seeds import Seed
 from axioms.core.values import Values, divided
 from axioms.properties.helpers.correlations import left_out, pearson
 from axioms.properties.helpers.subsets import random_removals
@@ -27,7 +28,7 @@ from axioms.properties.helpers.views import SideView
         "undefined": Metric("1 where all drops are the same: there is no r, and the example is left out"),
     },
 )
-def sensitivity_n(side: SideView, *, n: int = 2, samples: Samples = 100, seed: int = 0) -> dict[str, Values]:
+def sensitivity_n(side: SideView, *, n: int = 2, samples: Samples = 100, seed: Seed = 0) -> dict[str, Values]:
     """How far the relevance of random sets of n units is from what removing them takes."""
     sets = random_removals(side, samples=samples, seed=seed, size=n)
     error = np.abs(sets.relevance - sets.drop).max(axis=1)

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from axioms.core.errors import did_you_mean
 from axioms.core.registry import AXIOMS, METHODS, TABLES
+from axioms.core.seeds import Seed
 from axioms.core.sweeps import KINDS as SWEEPS
 from axioms.core.sweeps import SweepKind
 from axioms.model.removals import Removal
@@ -35,7 +36,7 @@ class Run(Strict):
 
     dtype: Literal["float64", "float32", "float16", "bfloat16"] = "float32"
     device: str = Field("auto", description="`auto` is CUDA where there is one, else the CPU.")
-    seed: int = Field(0, ge=0, lt=2**63)
+    seed: Seed = 0
     batch_size: int = Field(64, gt=0, lt=2**31)
     confidence: float = Field(0.95, gt=0.5, lt=1, description="Of the bootstrap intervals.")
 

@@ -61,6 +61,14 @@ AT_VALIDATION = {
         {"AXIOM": "{axiom: {engine_agreement: {epsilon: .inf}}}"},
         "specs/mine.yaml:9: checks[0].axiom: option 'epsilon' has inf;",
     ),
+    "an axiom's negative seed": (
+        {"AXIOM": "{axiom: {random_logit: {seed: -1}}}"},
+        "specs/mine.yaml:9: checks[0].axiom: option 'seed': Input should be greater than or equal to 0; found -1.",
+    ),
+    "a method's negative seed": (
+        {"METHOD": "{random: {seed: -1}}"},
+        "specs/mine.yaml:7: methods[0]: option 'seed': Input should be greater than or equal to 0; found -1.",
+    ),
     "a rule's option that does not exist": (
         {"METHOD": "{lrp: {rules: [{on: product, rule: {uniform: {share: 0.3}}}]}}"},
         "specs/mine.yaml:7: methods[0]: option 'rules': Value error, rule 'uniform' has no option 'share'.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from axioms.core.errors import InputError
 from axioms.core.lazy import np
-from axioms.core.seeds import combined
+from axioms.core.seeds import combine_seeds
 from axioms.core.values import Values, as_numpy
 from axioms.properties.helpers.views import SideView
 
@@ -60,7 +60,7 @@ def generators(inputs: Inputs, seed: int, sample: int) -> list[torch.Generator]:
     import torch
 
     places = range(inputs.first, inputs.first + len(inputs))
-    return [torch.Generator().manual_seed(combined(seed, sample, place)) for place in places]
+    return [torch.Generator().manual_seed(combine_seeds(seed, sample, place)) for place in places]
 
 
 def without_padding(inputs: Inputs, noise: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from axioms.core.errors import InputError
 from axioms.core.registry import data, subject
+from axioms.core.seeds import Seed
 from axioms.subjects.agreement.benchmark import of_samples
 from axioms.subjects.agreement.goldberg import read, spacy_parser
 from axioms.subjects.agreement.grammar import MOST_ATTRACTORS, sentences
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @data("agreement-sentences")
-def agreement_sentences(*, n: int = 300, most_attractors: int = MOST_ATTRACTORS, seed: int = 0) -> Data:
+def agreement_sentences(*, n: int = 300, most_attractors: int = MOST_ATTRACTORS, seed: Seed = 0) -> Data:
     """Sentences of the grammar's test split, with 1 to 4 attractors between the subject and its verb."""
     if n < 1 or not 1 <= most_attractors <= MOST_ATTRACTORS:
         raise InputError(
@@ -29,7 +30,7 @@ def agreement_sentences(*, n: int = 300, most_attractors: int = MOST_ATTRACTORS,
 
 
 @data("agreement-file")
-def agreement_file(*, path: FilePath, pipeline: str = "en_core_web_trf", n: int | None = None, seed: int = 0) -> Data:
+def agreement_file(*, path: FilePath, pipeline: str = "en_core_web_trf", n: int | None = None, seed: Seed = 0) -> Data:
     """Goldberg's sentences from lgd_dataset.tsv, with subjects found by a spaCy `pipeline`; `n` rows at random."""
     return Data(agreement=of_samples(*read(Path(path), spacy_parser(pipeline), n=n, seed=seed)))
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from axioms.core.registry import data
+from axioms.core.seeds import Seed
 from axioms.subjects.data.examples import Data
 from axioms.subjects.data.written import tokens
 
 
 @data("random-tokens")
-def random_tokens(*, n: int = 4, length: int = 8, vocabulary: int = 40, seed: int = 0) -> Data:
+def random_tokens(*, n: int = 4, length: int = 8, vocabulary: int = 40, seed: Seed = 0) -> Data:
     """Random token ids from 3 up (below that are the special ones), of `length` down to half of it, padded."""
     import torch
 
@@ -19,7 +20,7 @@ def random_tokens(*, n: int = 4, length: int = 8, vocabulary: int = 40, seed: in
 
 
 @data("random-images")
-def random_images(*, n: int = 4, size: int = 8, channels: int = 3, seed: int = 0) -> Data:
+def random_images(*, n: int = 4, size: int = 8, channels: int = 3, seed: Seed = 0) -> Data:
     """Random images for the forward pass of a vision model."""
     import torch
 
@@ -28,7 +29,7 @@ def random_images(*, n: int = 4, size: int = 8, channels: int = 3, seed: int = 0
 
 
 @data("random-points")
-def random_points(*, n: int = 4, features: int = 16, seed: int = 0) -> Data:
+def random_points(*, n: int = 4, features: int = 16, seed: Seed = 0) -> Data:
     """Standard normal feature vectors."""
     import torch
 

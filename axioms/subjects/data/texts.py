@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from axioms.core.errors import InputError, SubjectWarning, did_you_mean
 from axioms.core.registry import data
+from axioms.core.seeds import Seed
 from axioms.subjects.data.examples import Data
 from axioms.subjects.data.rows import Column, Table, read_table
 from axioms.subjects.data.splits import HELD_OUT, VALIDATION, part
@@ -36,7 +37,7 @@ def text_file(
     label: str | int | None = None,
     labels: dict[str, int] | None = None,
     n: int | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
     min_words: int = 0,
     max_words: int | None = None,
     max_length: int | None = None,
@@ -56,7 +57,7 @@ def reviews_asset(
     source: Literal["rotten_tomatoes", "imdb"],
     split: Literal["all", "held-out", "validation"] = "all",
     n: int | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
     min_words: int = 0,
     max_words: int | None = None,
     max_length: int | None = None,
@@ -85,7 +86,7 @@ def hub_dataset(
     label: str | None = "label",
     labels: dict[str, int] | None = None,
     n: int | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
     min_words: int = 0,
     max_words: int | None = None,
     max_length: int | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from axioms.core.registry import subject
+from axioms.core.seeds import Seed
 
 if TYPE_CHECKING:
     from torch import nn
@@ -73,7 +74,7 @@ def normed(*, weight: list[float], norm: Literal["layer", "rms"] = "layer") -> n
 
 
 @subject("relu-net")
-def relu_net(*, seed: int = 0) -> nn.Module:
+def relu_net(*, seed: Seed = 0) -> nn.Module:
     """Convolutions and linear layers with batch norms and ReLU over 16 features; every number is random."""
     from axioms.subjects.models.modules import random_relu_net
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from axioms.core.errors import InputError, did_you_mean
 from axioms.core.registry import subject
+from axioms.core.seeds import Seed
 
 if TYPE_CHECKING:
     from torch import nn
@@ -191,7 +192,7 @@ ARCHITECTURES: dict[str, Architecture] = {
 
 @subject("tiny")
 def tiny(
-    *, architecture: str, seed: int = 0, backend: Literal["eager", "sdpa"] = "eager", biases: bool = True
+    *, architecture: str, seed: Seed = 0, backend: Literal["eager", "sdpa"] = "eager", biases: bool = True
 ) -> nn.Module:
     """A tiny random Transformer of one of the families in axioms/subjects/models/tiny.py."""
     import transformers

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from axioms.core.errors import InputError, MissingPackage, did_you_mean
 from axioms.core.registry import subject
+from axioms.core.seeds import Seed
 from axioms.subjects.paths import OptionalPath
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ MOST_SHOWN = 100
 
 @subject("torchvision")
 def torchvision_model(
-    *, name: str, options: dict[str, Any] | None = None, weights: OptionalPath = None, seed: int = 0
+    *, name: str, options: dict[str, Any] | None = None, weights: OptionalPath = None, seed: Seed = 0
 ) -> nn.Module:
     """A classifier of torchvision.models by its function (`vit_b_16`, `resnet18`) or class (`VisionTransformer`).
 
