@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DELAY = 1.0
 """Seconds before progress is shown."""
 DESCRIPTION = """Print what each spec would cost: forward and backward passes (of one example), floating-point
-operations, peak memory, and the time on this device by a few seconds of calibration. Nothing is
+operations, peak memory, and the time of the run on this device, by some seconds of calibration. Nothing is
 downloaded: models that are not here are counted by their configuration, or by what is known of
 their architecture; the output says which."""
 EXAMPLES = """examples:
@@ -102,7 +102,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _device(options: argparse.Namespace, report: Any) -> Device | GivenRate:
     """Return the device that time is estimated for."""
-    from axioms.commands.plan.device import GivenRate, calibrate
+    from axioms.commands.plan.calibrate import calibrate
+    from axioms.commands.plan.device import GivenRate
     from axioms.run.build import placement
     from axioms.spec import Run
 

@@ -57,7 +57,7 @@ class SpecPlan:
         """Return the seconds that its passes take: what workers can share."""
         return sum(device.time(load) for load in self.loads)
 
-    def judging(self, device: Device | GivenRate) -> float:
+    def judging(self, device: Device) -> float:
         """Return the seconds beside: to load, to judge and to report, which is done in one place."""
         return self.building + self.checks * device.check + self.means * device.interval
 

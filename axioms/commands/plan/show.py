@@ -9,12 +9,15 @@ from axioms.commands.plan.device import Device, GivenRate
 from axioms.commands.plan.estimate import SpecPlan
 
 MINUTE, HOUR = 60.0, 3600.0
+SESSION = "pytest's start, the report and the end"
 
 
 def as_table(plans: Sequence[SpecPlan], device: Device | GivenRate, workers: int) -> str:
     """Return the plan as a table, with what it was made of below."""
     headings = ["spec", "checks", "forward", "backward", "TFLOP", "memory", "time"]
     rows = [_row(plan, device) for plan in plans]
+    if isinstance(device, Device):
+        rows.append([SESSION, *[""] * (len(headings) - 2), duration(device.start)])
     rows.append(
         [
             "all",
@@ -73,8 +76,9 @@ def assumptions(plans: Sequence[SpecPlan]) -> list[str]:
 
 
 def total_seconds(plans: Sequence[SpecPlan], device: Device | GivenRate, workers: int = 1) -> float:
-    """Return the seconds of all specs on so many workers, which share the passes and nothing else."""
-    return sum(plan.passing(device) / workers + _beside(plan, device) for plan in plans)
+    """Return the seconds of a session on all specs with so many workers, which share the passes and nothing else."""
+    start = device.start if isinstance(device, Device) else 0.0
+    return start + sum(plan.passing(device) / workers + _beside(plan, device) for plan in plans)
 
 
 def _beside(plan: SpecPlan, device: Device | GivenRate) -> float:
@@ -90,6 +94,7 @@ def as_record(plans: Sequence[SpecPlan], device: Device | GivenRate, workers: in
         "workers": workers,
         "seconds": total_seconds(plans, device),
         "seconds_on_workers": total_seconds(plans, device, workers),
+        "seconds_of_start_and_report": device.start if isinstance(device, Device) else None,
         "hours_per_gpu": total_seconds(plans, device) / HOUR,
         "assumed": assumptions(plans),
         "specs": [

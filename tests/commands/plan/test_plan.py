@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from axioms.commands.main import main
-from axioms.commands.plan.device import Device, GivenRate, Price
+from axioms.commands.plan.device import DTYPES, Device, GivenRate, Price
 from axioms.commands.plan.estimate import Planner, SpecPlan
-from axioms.commands.plan.show import duration, total_seconds
+from axioms.commands.plan.show import as_table, duration, total_seconds
 from axioms.spec import expand_file
 
 SPEC = """
@@ -108,6 +108,27 @@ def test_the_table_says_what_it_was_made_of(capsys: pytest.CaptureFixture[str]) 
     assert "on 2 such workers" in shown
 
 
+def test_time_on_this_device_is_that_of_a_whole_session(capsys: pytest.CaptureFixture[str]) -> None:
+    """The one test that calibrates: it takes the seconds that a user waits."""
+    assert main(["plan", "specs/scalar_product.yaml", "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    (spec,) = plan["specs"]
+    start = plan["seconds_of_start_and_report"]
+    assert plan["is_here"]
+    assert start > 0
+    assert spec["seconds"] > 0
+    assert plan["seconds"] == pytest.approx(start + spec["seconds"])
+
+
+def test_a_row_tells_what_the_session_takes(planned: object) -> None:
+    plan = planned("{axiom: conservation, record: [ratio.mean]}")  # type: ignore[operator]
+    prices = {(engine, dtype): Price(1e-5, 1e-5, 1e-9) for engine in ("plain", "rules", "ledger") for dtype in DTYPES}
+    row = as_table([plan], Device("here", prices, start=90.0), 1).splitlines()[2]  # type: ignore[arg-type]
+    assert row.split()[-2:] == ["1.5", "min"]
+    assert "report" in row
+    assert "report" not in as_table([plan], GivenRate(1e9, 1e9), 1).split("time:")[0]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -128,11 +149,12 @@ def test_time_is_that_of_operations_and_of_flops(planned: object) -> None:
     plan = planned("{axiom: conservation, record: [ratio.mean]}")  # type: ignore[operator]
     price = Price(operation=1e-5, backward_operation=2e-5, flop=1e-9)
     prices = {(engine, "float32"): price for engine in ("plain", "rules", "ledger")}
-    device = Device("here", prices, check=0.5, interval=0.0, seconds=1.0)  # type: ignore[arg-type]
+    device = Device("here", prices, check=0.5, start=3.0)  # type: ignore[arg-type]
     load = plan.loads[0]
     assert device.time(load) == pytest.approx(load.size.whole.operations * 1e-5 + load.flops * 1e-9)
     alone, four = (total_seconds([plan], device, workers) for workers in (1, 4))
     assert alone - four == pytest.approx(plan.passing(device) * 3 / 4)
+    assert alone == pytest.approx(plan.passing(device) + plan.building + 0.5 + 3.0)  # one check, one session
     assert total_seconds([plan], GivenRate(1e9, 1e9)) == pytest.approx(plan.flops / 1e9)
 
 
