@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -46,9 +47,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Let a worker's garbage collector pass over what was collected: it takes seconds, and ends with the process."""
-    if is_worker(session.config):
+    """Let a worker's garbage collector pass over what was collected: it takes seconds, and ends with the process.
+
+    Only until Python ends, because modules that are not collected then are reported as leaks by some libraries.
+    """
+    if is_worker(session.config) and runs_only_specs(session.config):
         gc.freeze()
+        atexit.register(gc.unfreeze)
 
 
 @cache

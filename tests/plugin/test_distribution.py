@@ -68,3 +68,34 @@ def test_subjects_are_told_apart_by_what_they_are_and_not_by_name(tmp_path: Path
     a, b, c, broken, missing = (subject_of(tmp_path / f"{name}.yaml") for name in ("a", "b", "c", "broken", "no"))
     assert a == b
     assert len({a, c, broken, missing}) == 4
+
+
+FREEZING = """
+import atexit, gc, os
+from pathlib import Path
+import pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    atexit.register(lambda: note("end"))  # before the plugin's own, so that it runs after it
+
+def pytest_sessionfinish(session):
+    note("session")
+
+def note(when):
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        Path(os.environ["PYTEST_XDIST_WORKER"] + "-" + when).write_text(str(gc.get_freeze_count()))
+"""
+
+
+def test_what_workers_collected_is_kept_from_the_garbage_collector_until_they_end(
+    pytester: pytest.Pytester, specs: Path
+) -> None:
+    """And nothing is in the workers of a session that is not ours."""
+    pytester.makeconftest(FREEZING)
+    pytester.runpytest_subprocess("specs", "-n", "1").assert_outcomes(passed=7)
+    assert int(Path("gw0-session").read_text()) > 0
+    assert Path("gw0-end").read_text() == "0"
+    mine = pytester.makepyfile("def test_mine(): pass")
+    pytester.runpytest_subprocess(mine, "-n", "1").assert_outcomes(passed=1)
+    assert Path("gw0-session").read_text() == "0"
