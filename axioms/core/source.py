@@ -62,7 +62,7 @@ Loader.add_implicit_resolver(
 )
 
 
-@dataclass
+@dataclass(eq=False)  # one document is one reading of a file: what was made of it can be kept by it
 class Document:
     """A spec as plain values, and where each of them was written."""
 

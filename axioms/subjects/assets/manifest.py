@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from pydantic import Field, ValidationError, field_validator
 
 from axioms.core.errors import InputError, SpecError, did_you_mean
-from axioms.core.source import read
+from axioms.core.source import Document, read
 from axioms.core.suite import suite_folder
 from axioms.subjects.assets.sources import Sha256, Source, Strict
 
@@ -58,7 +59,11 @@ class Asset(Strict):
 
 def read_manifest(file: Path) -> dict[str, Asset]:
     """Return the assets that a manifest lists, or raise a `SpecError` with file and line."""
-    document = read(file)
+    return dict(_assets(read(file)))
+
+
+@lru_cache(maxsize=64)  # `read` returns the same document until the file changes, and every fixture with an asset asks
+def _assets(document: Document) -> Mapping[str, Asset]:
     assets, problems = {}, []
     for name, raw in document.value.items():
         try:
