@@ -32,7 +32,7 @@ ROWS = 1024
 TOKENS = {"cpu": 2048}
 """Most tokens of one forward pass over texts, by device: the activations of more do not fit a processor's cache."""
 TOKENS_ELSEWHERE = 65536
-NUMBERS = {"cpu": 16384}
+NUMBERS = {"cpu": 4096}
 """Most numbers of one forward pass over features that are no tokens, by device, for the same reason."""
 FEW = 8
 """Rows that a pass over such features may have, however many numbers they are."""

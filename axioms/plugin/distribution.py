@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import atexit
 import gc
+import importlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from functools import cache
 from math import inf
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -47,13 +49,29 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Let a worker's garbage collector pass over what was collected: it takes seconds, and ends with the process.
+    """Let a worker's garbage collector pass over what was collected and imported: it takes seconds, and stays anyway.
 
     Only until Python ends, because modules that are not collected then are reported as leaks by some libraries.
     """
     if is_worker(session.config) and runs_only_specs(session.config):
+        importlib.import_module("axioms.run.runner")  # with torch, which every check needs
         gc.freeze()
         atexit.register(gc.unfreeze)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, object]:
+    """Let xdist's workers, which take seconds to end, do so while the report is written."""
+    deals = session.config.pluginmanager.get_plugin("dsession")
+    nodes = getattr(deals, "nodemanager", None)
+    if nodes is None or not runs_only_specs(session.config):
+        return (yield)
+    ending = Thread(target=nodes.teardown_nodes, name="axioms-end-of-workers")
+    ending.start()
+    try:
+        return (yield)
+    finally:
+        ending.join()
 
 
 @cache
