@@ -7,7 +7,7 @@ from axioms.plugin.collect import (
     pytest_collection_modifyitems,
     pytest_report_collectionfinish,
 )
-from axioms.plugin.distribution import pytest_collection_finish, pytest_sessionfinish, pytest_xdist_make_scheduler
+from axioms.plugin.distribution import pytest_runtest_teardown, pytest_sessionfinish, pytest_xdist_make_scheduler
 from axioms.plugin.items import axioms_runner, pytest_runtest_makereport
 from axioms.plugin.options import pytest_addoption
 from axioms.plugin.session import pytest_configure, pytest_report_header
@@ -18,12 +18,12 @@ __all__ = [
     "pytest_addoption",
     "pytest_collect_directory",
     "pytest_collect_file",
-    "pytest_collection_finish",
     "pytest_collection_modifyitems",
     "pytest_configure",
     "pytest_report_collectionfinish",
     "pytest_report_header",
     "pytest_runtest_makereport",
+    "pytest_runtest_teardown",
     "pytest_sessionfinish",
     "pytest_terminal_summary",
     "pytest_testnodedown",

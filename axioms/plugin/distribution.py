@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import gc
-import importlib
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Mapping
 from functools import cache
@@ -22,6 +21,8 @@ from axioms.spec.files import SUFFIXES
 
 SECONDS = "axioms/seconds"
 """Under which pytest's cache has the seconds that the checks of each spec took last."""
+FROZEN: pytest.StashKey[bool] = pytest.StashKey()
+"""Set where the garbage collector passes over what was there after the first spec."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -48,13 +49,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Let a worker's garbage collector pass over what was collected and imported: it takes seconds, and stays anyway.
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Let a worker's garbage collector pass over what there is after its first spec: torch, what was collected.
 
-    Only until Python ends, because modules that are not collected then are reported as leaks by some libraries.
+    It takes seconds in all, and finds nothing there. Only until Python ends, because modules that are not collected
+    then are reported as leaks by some libraries.
     """
-    if is_worker(session.config) and runs_only_specs(session.config):
-        importlib.import_module("axioms.run.runner")  # with torch, which every check needs
+    if FROZEN in item.config.stash or (nextitem is not None and nextitem.path == item.path):
+        return
+    if is_worker(item.config) and runs_only_specs(item.config):
+        item.config.stash[FROZEN] = True
         gc.freeze()
         atexit.register(gc.unfreeze)
 

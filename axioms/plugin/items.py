@@ -20,6 +20,7 @@ from axioms.core.errors import (
     display_path,
 )
 from axioms.core.printable import printable
+from axioms.core.stack import with_room
 from axioms.core.workers import share_threads, this_worker
 from axioms.plugin.cluster import start_of
 from axioms.plugin.options import CLAIMS, assets_required, cache_of, overrides, rerun_command
@@ -73,7 +74,7 @@ def run_check(check: Check, runner: Runner, request: pytest.FixtureRequest) -> N
     if claim is not None and claim.verdict == "refused":
         check = check.but(refusal=True)
     try:
-        result = runner.run(check)
+        result = with_room(lambda: runner.run(check))
     except ClusterError as error:
         pytest.exit(str(error), returncode=pytest.ExitCode.TESTS_FAILED)
     except MissingPackage as error:

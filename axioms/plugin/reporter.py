@@ -28,7 +28,7 @@ from axioms.run.results import Results
 if TYPE_CHECKING:
     from axioms.report.write import Written
 
-SAVE_SHARE, SUMMARY_SHARE = 0.02, 0.005
+SAVE_SHARE, SUMMARY_SHARE = 0.01, 0.005
 """At most these shares of a run go into saving what is there so far: a long document takes long to write."""
 STATUS: dict[int, Status] = {0: "passed", 1: "failed", 2: "interrupted"}
 

@@ -52,6 +52,10 @@ def save(figure: Figure, folder: Path, name: str, kinds: Sequence[str] = ("png",
     """Write the figure as each of these kinds of file. It must have been drawn under `SETTINGS`."""
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / f"{name}.{kind}" for kind in kinds]
+    layout = figure.get_layout_engine()
+    if layout is not None:  # once; saving would lay out and draw the figure anew for each file, before drawing it
+        layout.execute(figure)
+        figure.set_layout_engine(None)
     for file in files:
         figure.savefig(file, dpi=200, metadata={"Date": None} if file.suffix == ".svg" else None)
     return files

@@ -90,6 +90,7 @@ def draw_pareto(checks: Sequence[CheckRecord], folder: Path) -> list[Picture]:
 
 def _pareto_figure(part: str, points: Sequence[Point]) -> Figure:
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogFormatter
 
     figure = Figure(figsize=(7.6, 4.4), layout="constrained")
     axes = figure.subplots()
@@ -114,6 +115,8 @@ def _pareto_figure(part: str, points: Sequence[Point]) -> Figure:
         )
     figure.legend(loc="outside right center", frameon=False, fontsize=7, title="passes, r", title_fontsize=7)
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(LogFormatter())  # the default writes its powers of ten in TeX, which is not parsed
+    axes.xaxis.set_minor_formatter(LogFormatter())
     axes.set_xlabel("cost in passes (time over that of CP-LRP)")
     axes.set_ylabel("mean Pearson r with LOO")
     axes.set_title(in_figure(file_stem(part)), fontsize=10)

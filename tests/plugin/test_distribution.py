@@ -88,7 +88,33 @@ def note(when):
 """
 
 
-def test_what_workers_collected_is_kept_from_the_garbage_collector_until_they_end(
+SLOW_REPORT = """
+import time
+from pathlib import Path
+import pytest
+
+def pytest_unconfigure(config):
+    if hasattr(config, "workerinput"):
+        time.sleep(0.5)
+        Path("worker-ended").write_text(str(time.time()))
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session):
+    if not hasattr(session.config, "workerinput"):
+        time.sleep(3)
+        Path("report-written").write_text(str(time.time()))
+"""
+
+
+def test_workers_have_ended_when_the_session_does_and_do_so_beside_the_report(
+    pytester: pytest.Pytester, specs: Path
+) -> None:
+    pytester.makeconftest(SLOW_REPORT)
+    pytester.runpytest_subprocess("specs", "-n", "1").assert_outcomes(passed=7)
+    assert float(Path("worker-ended").read_text()) < float(Path("report-written").read_text())
+
+
+def test_what_workers_hold_after_a_spec_is_kept_from_the_garbage_collector_until_they_end(
     pytester: pytest.Pytester, specs: Path
 ) -> None:
     """And nothing is in the workers of a session that is not ours."""
