@@ -71,20 +71,21 @@ def test_subjects_are_told_apart_by_what_they_are_and_not_by_name(tmp_path: Path
 
 
 FREEZING = """
-import atexit, gc, os
+import atexit, gc
 from pathlib import Path
 import pytest
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
-    atexit.register(lambda: note("end"))  # before the plugin's own, so that it runs after it
+    if hasattr(config, "workerinput"):
+        atexit.register(lambda: note("end"))  # before the plugin's own, so that it runs after it
 
 def pytest_sessionfinish(session):
-    note("session")
+    if hasattr(session.config, "workerinput"):
+        note("session")
 
 def note(when):
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        Path(os.environ["PYTEST_XDIST_WORKER"] + "-" + when).write_text(str(gc.get_freeze_count()))
+    Path("gw0-" + when).write_text(str(gc.get_freeze_count()))
 """
 
 
