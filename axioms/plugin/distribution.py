@@ -66,8 +66,8 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, object]:
     """Let xdist's workers, which take seconds to end, do so while the report is written."""
-    deals = session.config.pluginmanager.get_plugin("dsession")
-    nodes = getattr(deals, "nodemanager", None)
+    dealer = session.config.pluginmanager.get_plugin("dsession")
+    nodes = getattr(dealer, "nodemanager", None)
     if nodes is None or not runs_only_specs(session.config):
         return (yield)
     ending = Thread(target=nodes.teardown_nodes, name="axioms-end-of-workers")
